@@ -14,7 +14,7 @@ struct MatrixKill {
     private static let userId = "@kill:example.org"
     private static let eventsPerRoom = 100
 
-    static func main() throws {
+    static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.first == "write", let folder = arguments.last {
             try write(URL(fileURLWithPath: folder))
@@ -22,7 +22,7 @@ struct MatrixKill {
             try fill(URL(fileURLWithPath: arguments[2]), bytes: bytes)
         } else if let moments = arguments.first.flatMap({ Int($0) }) {
             let seed = arguments.dropFirst().first.flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1 << 32)
-            try kill(moments: moments, seed: seed)
+            try await kill(moments: moments, seed: seed)
         } else {
             fail("usage: MatrixKill MOMENTS [SEED]")
         }
@@ -80,7 +80,7 @@ struct MatrixKill {
         setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
     }
 
-    private static func kill(moments: Int, seed: UInt64) throws {
+    private static func kill(moments: Int, seed: UInt64) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("matrix-kill-\(getpid())")
         defer { try? FileManager.default.removeItem(at: folder) }
         print("\(moments) moments, seed \(seed)")
@@ -90,7 +90,8 @@ struct MatrixKill {
         var contents = try model.open(userId: userId, deviceId: nil)
         var (next, whileOpening, unsaid) = (0, 0, 0)
         for moment in 1...moments {
-            let said = try killWriter(of: folder, whileOpening: moment % 4 == 0, after: random.next(below: 100_000))
+            let said = try await killWriter(
+                of: folder, whileOpening: moment % 4 == 0, after: random.next(below: 100_000))
             let (store, session) = try open(folder)
             let reached = ChangeStream.next(after: session.syncToken)
             // The next commit may have been done without having been said.
@@ -125,7 +126,9 @@ struct MatrixKill {
     /// - Parameters:
     ///   - whileOpening: Counts the time from the start of the process, else from its first commit.
     /// - Returns: The last commit that the writer said was done; nil if it did none.
-    private static func killWriter(of folder: URL, whileOpening: Bool, after microseconds: Int) throws -> Int? {
+    private static func killWriter(
+        of folder: URL, whileOpening: Bool, after microseconds: Int
+    ) async throws -> Int? {
         let pipe = Pipe()
         let writer = try ChildProcess(
             "/proc/self/exe", ["write", folder.path], output: pipe.fileHandleForWriting,
@@ -135,7 +138,7 @@ struct MatrixKill {
         if !whileOpening { output = pipe.fileHandleForReading.availableData }
         usleep(UInt32(microseconds))
         Glibc.kill(writer.id, SIGKILL)
-        let status = writer.wait()
+        let status = await writer.status()
         guard status == 128 + SIGKILL else { fail("the writer ended by itself with status \(status)") }
         output += try pipe.fileHandleForReading.readToEnd() ?? Data()
         return String(decoding: output, as: UTF8.self).split(separator: "\n").last.flatMap { Int($0) }

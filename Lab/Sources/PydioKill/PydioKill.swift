@@ -95,7 +95,7 @@ struct PydioKill {
                 if Bool.random(using: &random) { try world.edit(3, hasConflicts: false) }
                 usleep(UInt32(delay / 2))
                 Glibc.kill(process.child.id, SIGKILL)
-                let status = process.child.wait()
+                let status = await process.child.status()
                 guard status == 128 + SIGKILL || status == 0 else { fail("the sync ended with status \(status)") }
                 // As late as syncs end, so that kills come at all their steps.
                 if status == 0 {
@@ -105,13 +105,13 @@ struct PydioKill {
                     patience = min(patience * 9 / 8, 5_000_000)
                 }
             }
-            steps += try finish(world)
+            steps += try await finish(world)
             do {
                 try world.check()
             } catch let wrong as SyncWorld.Wrong {
                 fail("after \(kills) kills: \(wrong.what)")
             }
-            let more = try finish(world)
+            let more = try await finish(world)
             guard more == 0 else { fail("after \(kills) kills: a second sync did \(more) steps") }
         }
         say("\(rounds) rounds, \(kills) kills, \(steps) steps after them: nothing lost or doubled, nothing left behind")
@@ -133,10 +133,10 @@ struct PydioKill {
     /// Lets a sync end.
     ///
     /// - Returns: How many steps it did.
-    private static func finish(_ world: SyncWorld) throws -> Int {
+    private static func finish(_ world: SyncWorld) async throws -> Int {
         let process = try start(world, isLast: true)
-        let output = String(decoding: try process.output.readToEnd() ?? Data(), as: UTF8.self)
-        let status = process.child.wait()
+        let output = String(decoding: await onThread { (try? process.output.readToEnd()) ?? Data() }, as: UTF8.self)
+        let status = await process.child.status()
         guard status == 0, let steps = Int(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
             fail("the sync ended with status \(status): \(output)")
         }

@@ -78,13 +78,19 @@ final class CommandRun: Sendable {
         } else {
             collect(errorPipe) { $0.errors += $1 }
         }
-        Thread.detachNewThread { [process, state] in
-            let status = process.wait()
+        Task { [process, state] in
+            let status = await process.status()
             state.withLock { $0.status = status }
         }
         if isAtTerminal { return }
-        try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-        if !keepsInput { try inputPipe.fileHandleForWriting.close() }
+        if keepsInput {
+            try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        } else {
+            Thread.detachNewThread { [writer = inputPipe.fileHandleForWriting] in
+                try? writer.write(contentsOf: Data(input.utf8))
+                try? writer.close()
+            }
+        }
     }
 
     func type(_ text: String) throws { try keyboard.withLock { try $0?.write(contentsOf: Data(text.utf8)) } }

@@ -287,14 +287,11 @@ struct ContextTests {
         #expect(try await run("context", "add", "mine", "--host", "h", "--key", "k").status == 0)
         let before = try Data(contentsOf: file)
         let words = [CommandRun.executable.path, "context", "add", "other", "--host", "h", "--key", "k"]
-        let errors = Pipe()
-        let process = try ChildProcess(
+        let outcome = try await ChildProcess.run(
             "sh", ["-c", #"trap '' XFSZ; ulimit -f 0; exec "$@""#, "sh"] + words,
-            environment: ["XDG_CONFIG_HOME": home.path], errors: errors.fileHandleForWriting)
-        #expect(process.wait() == 69)
-        try errors.fileHandleForWriting.close()
-        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        #expect(text == "error: \(file.path) cannot be written: File too large\n")
+            environment: ["XDG_CONFIG_HOME": home.path])
+        #expect(outcome.status == 69)
+        #expect(outcome.errors == "error: \(file.path) cannot be written: File too large\n")
         #expect(try Data(contentsOf: file) == before)
         let names = try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path)
         #expect(names == ["contexts.json"])

@@ -526,9 +526,9 @@ struct ServeCommandTests {
 
     @Test(.enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
     func wrongFilesAreStatus65AndNamed() async throws {
-        let authority = try CertificateAuthority()
-        let leaf = try authority.issue("DNS:localhost")
-        let other = try authority.issue("DNS:localhost")
+        let authority = try await CertificateAuthority()
+        let leaf = try await authority.issue("DNS:localhost")
+        let other = try await authority.issue("DNS:localhost")
         for (certificate, privateKey, file, option) in [
             ("/nowhere.pem", leaf.privateKey, "/nowhere.pem", "--certificate"),
             (leaf.privateKey, leaf.privateKey, leaf.privateKey, "--certificate"),

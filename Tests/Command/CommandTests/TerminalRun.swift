@@ -38,8 +38,8 @@ final class TerminalRun: Sendable {
         process = try ChildProcess(
             program ?? CommandRun.executable.path, arguments, environment: environment, terminal: "/dev/pts/\(number)")
         if isRead { readScreen() }
-        Thread.detachNewThread { [process, state] in
-            let status = process.wait()
+        Task { [process, state] in
+            let status = await process.status()
             state.withLock { $0.status = status }
         }
     }

@@ -19,13 +19,13 @@ struct ChatInTmuxTests {
                 "create", "--name", "Lobby", "--encrypted", "--invite", nio.user.id)
             roomId = try #require(created.first)
             try await nio.perform("join", roomId)
-            terminal = try TmuxTerminal(environment: ann.environment)
+            terminal = try await TmuxTerminal(environment: ann.environment)
         }
 
         /// Starts the chat, and waits until both know each other's devices.
         func start(_ arguments: String = "") async throws {
-            try terminal.type("\(CommandOnHomeserverTests.command) matrix chat \(arguments)")
-            try terminal.press("Enter")
+            try await terminal.type("\(CommandOnHomeserverTests.command) matrix chat \(arguments)")
+            try await terminal.press("Enter")
             #expect(await terminal.shows("Lobby"))
             #expect(await terminal.hides("Connecting to"))
             _ = try await nio.send("hello from nio", to: roomId)
@@ -34,23 +34,26 @@ struct ChatInTmuxTests {
 
         /// Those of the flood that are shown, from the top.
         var numbers: [Int] {
-            terminal.lines.compactMap { line in
-                line.range(of: "flood ").map { Int(line[$0.upperBound...].prefix { $0.isNumber }) ?? 0 }
+            get async {
+                await terminal.lines.compactMap { line in
+                    line.range(of: "flood ").map { Int(line[$0.upperBound...].prefix { $0.isNumber }) ?? 0 }
+                }
             }
         }
 
         /// The chat's process.
         var chat: Int32 {
-            get throws {
-                let shell = try #require(Int32(terminal.value("pane_pid")))
+            get async throws {
+                let id = await terminal.value("#{pane_pid}")
+                let shell = try #require(Int32(id))
                 let children = try String(contentsOfFile: "/proc/\(shell)/task/\(shell)/children", encoding: .utf8)
                 return try #require(children.split(separator: " ").first.flatMap { Int32($0) })
             }
         }
 
         func say(_ text: String) async throws {
-            try terminal.type(text)
-            try terminal.press("Enter")
+            try await terminal.type(text)
+            try await terminal.press("Enter")
         }
     }
 
@@ -74,7 +77,7 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.shows("no typo: the"))
         #expect(await scene.terminal.hides("teh"))
         // The newest message is answered, then one's own is changed.
-        try scene.terminal.press("C-r")
+        try await scene.terminal.press("C-r")
         try await scene.say("I agree")
         let reply = try #require(await scene.nio.heard("I agree"))
         // What has a reaction is known here as sent, and can be changed.
@@ -82,23 +85,23 @@ struct ChatInTmuxTests {
             "event", scene.roomId, "m.reaction",
             #"{"m.relates_to":{"rel_type":"m.annotation","event_id":"\#(reply)","key":"🎉"}}"#)
         #expect(await scene.terminal.shows("🎉 1"))
-        try scene.terminal.press("C-Up")
+        try await scene.terminal.press("C-Up")
         #expect(await scene.terminal.shows("I agree"))
         try await scene.say(", really")
         #expect(await scene.nio.heard("* I agree, really") != nil)
         // A thread begins at the chosen message, and stays out of the room.
-        try scene.terminal.press("M-Up")
-        try scene.terminal.press("M-t")
+        try await scene.terminal.press("M-Up")
+        try await scene.terminal.press("M-t")
         #expect(await scene.terminal.shows("Thread in"))
         try await scene.say("in the thread")
         #expect(await scene.nio.heard("in the thread") != nil)
-        try scene.terminal.press("Escape")
+        try await scene.terminal.press("Escape")
         #expect(await scene.terminal.shows("1 reply"))
         try await scene.nio.perform("redact", scene.roomId, theirs)
         #expect(await scene.terminal.hides("no typo: the"))
         #expect(!reply.isEmpty)
-        try scene.terminal.press("C-c")
-        try scene.terminal.press("C-c")
+        try await scene.terminal.press("C-c")
+        try await scene.terminal.press("C-c")
         #expect(await scene.terminal.isLeft())
     }
 
@@ -115,14 +118,14 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.shows("/verify: "))
         try await scene.say("/verify")
         #expect(await scene.terminal.shows("Enter: go on."))
-        try scene.terminal.press("Enter")
+        try await scene.terminal.press("Enter")
         #expect(await scene.terminal.shows("y: they are the same"))
         let emoji = try #require(await scene.nio.comparedEmoji())
         #expect(await scene.terminal.shows(emoji.joined(separator: "   ")))
-        try scene.terminal.type("y")
+        try await scene.terminal.type("y")
         #expect(await scene.nio.verifies())
         #expect(await scene.terminal.shows("is verified"))
-        try scene.terminal.press("Enter")
+        try await scene.terminal.press("Enter")
         #expect(await scene.terminal.shows("hello from nio"))
     }
 
@@ -132,37 +135,37 @@ struct ChatInTmuxTests {
         try await scene.start()
         async let resized: Void = {
             for size in [(40, 12), (120, 40), (25, 8), (200, 50), (80, 24)] {
-                try scene.terminal.resize(columns: size.0, rows: size.1)
-                try scene.terminal.type("x")
-                try scene.terminal.press("BSpace")
+                try await scene.terminal.resize(columns: size.0, rows: size.1)
+                try await scene.terminal.type("x")
+                try await scene.terminal.press("BSpace")
             }
         }()
         for number in 1...100 { _ = try await scene.nio.send("flood \(number)", to: scene.roomId) }
         try await resized
         #expect(await scene.terminal.shows("flood 100"))
         // The newest messages stand one below the other, above the composer.
-        let shown = scene.numbers
+        let shown = await scene.numbers
         #expect(shown.count > 5 && shown == Array((101 - shown.count)...100))
         // A page back and forth shows the same.
-        try scene.terminal.press("PageUp")
-        #expect(await eventually { scene.numbers.last != 100 })
-        try scene.terminal.press("M-End")
-        #expect(await eventually { scene.numbers == shown })
+        try await scene.terminal.press("PageUp")
+        #expect(await eventually { await scene.numbers.last != 100 })
+        try await scene.terminal.press("M-End")
+        #expect(await eventually { await scene.numbers == shown })
     }
 
     @Test func itIsStoppedAndGoesOn_andASignalLeavesTheTerminalAsItWas() async throws {
         let scene = try await Scene(Homeserver(.plain))
         try await scene.start()
-        #expect(scene.terminal.value("alternate_on") == "1")
-        try scene.terminal.press("C-z")
+        #expect(await scene.terminal.value("#{alternate_on}") == "1")
+        try await scene.terminal.press("C-z")
         #expect(await scene.terminal.isLeft())
         _ = try await scene.nio.send("while it was stopped", to: scene.roomId)
         try await scene.say("fg")
         #expect(await scene.terminal.shows("while it was stopped"))
-        try scene.terminal.press("C-z")
+        try await scene.terminal.press("C-z")
         #expect(await scene.terminal.isLeft())
         // In the background it stops itself, and `fg` goes on from there.
-        let chat = try scene.chat
+        let chat = try await scene.chat
         @Sendable func status() -> String? { try? String(contentsOfFile: "/proc/\(chat)/stat", encoding: .utf8) }
         @Sendable func isStopped() -> Bool { status()?.contains(") T ") == true }
         try #require(await eventually { isStopped() })
@@ -172,14 +175,14 @@ struct ChatInTmuxTests {
         _ = try await scene.nio.send("while it was in the background", to: scene.roomId)
         try await scene.say("fg")
         #expect(await scene.terminal.shows("while it was in the background"))
-        try scene.terminal.press("C-z")
+        try await scene.terminal.press("C-z")
         #expect(await scene.terminal.isLeft())
         // The shell continues a stopped job that it tells to end; it ends without `fg`. A `wait` that follows at once could find the
         // job still stopped, and would not wait.
         try await scene.say("kill %1")
         #expect(await eventually { status() == nil })
         // Before its next prompt the shell says what became of the job: "Done" is status 0.
-        try scene.terminal.press("Enter")
+        try await scene.terminal.press("Enter")
         #expect(await scene.terminal.shows("[1]+  Done "))
         #expect(await scene.terminal.isLeft())
     }
@@ -188,8 +191,9 @@ struct ChatInTmuxTests {
     @Test func whenItIsKilledResetIsEnough() async throws {
         let scene = try await Scene(Homeserver(.plain))
         try await scene.start()
-        #expect(kill(try scene.chat, SIGKILL) == 0)
-        #expect(await eventually { scene.terminal.lines.contains { $0.contains("Killed") } })
+        let chat = try await scene.chat
+        #expect(kill(chat, SIGKILL) == 0)
+        #expect(await eventually { await scene.terminal.lines.contains { $0.contains("Killed") } })
         try await scene.say("tput rmcup; reset; echo usable")
         #expect(await scene.terminal.shows("usable"))
         #expect(await scene.terminal.isLeft())

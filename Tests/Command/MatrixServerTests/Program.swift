@@ -53,9 +53,11 @@ final class Program: Sendable {
         try pipe.fileHandleForWriting.close()
         try input?.fileHandleForReading.close()
         state.withLock { ($0.process, $0.input) = (process, input?.fileHandleForWriting) }
-        Thread.detachNewThread { [state, reader = pipe.fileHandleForReading] in
-            while case let data = reader.availableData, !data.isEmpty { state.withLock { $0.output += data } }
-            let status = process.wait()
+        Task { [state, reader = pipe.fileHandleForReading] in
+            await onThread {
+                while case let data = reader.availableData, !data.isEmpty { state.withLock { $0.output += data } }
+            }
+            let status = await process.status()
             state.withLock { $0.status = status }
         }
     }
@@ -69,7 +71,8 @@ final class Program: Sendable {
     /// Gives it all that it reads, from its start to its end.
     func run(reading text: String) async throws -> Run {
         try start(takesInput: true)
-        try state.withLock { $0.input }?.write(contentsOf: Data(text.utf8))
+        let input = state.withLock { $0.input }
+        await onThread { try? input?.write(contentsOf: Data(text.utf8)) }
         try endInput()
         return try await end()
     }

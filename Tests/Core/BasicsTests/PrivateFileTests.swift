@@ -221,10 +221,10 @@ struct PrivateFileTests {
         }
     }
 
-    @Test(.enabled(if: Namespace.isPermitted, "needs namespaces"))
+    @Test(.enabled("needs namespaces", Namespace.isPermitted))
     func whereTheDiskIsFull_theOldDataStay() async throws {
         try await inFolder {
-            let failure = try Namespace.run(
+            let failure = try await Namespace.run(
                 "BasicsTests.PrivateFileTests/insideWithAFullDisk",
                 prepare: "mount -t tmpfs -o size=64k,mode=700 none \(folder.path)",
                 environment: ["FULL_DISK": folder.path])

@@ -11,7 +11,7 @@ import Basics
 struct BackPressureTests {
     @Test(arguments: [false, true])
     func sendsWhileAWriteIsBlockedArriveInOrder(overTLS: Bool) async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         let server = try await EchoServer(tls: overTLS ? authority.issue("IP:127.0.0.1") : nil)
         let connection = TestConnection(port: server.port, tls: overTLS ? authority.certificate : nil)
         #expect(await connection.waitFor { $0.isOpened })

@@ -12,7 +12,7 @@ import Transport
 struct ConnectionCacheTests {
     @Test(arguments: [false, true])
     func aQuietConnectionIsNotClosedWhenAnotherIsOpened(overTLS: Bool) async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         let server = try await EchoServer(tls: overTLS ? authority.issue("IP:127.0.0.1") : nil)
         let other = try await EchoServer()
         let connection = TestConnection(port: server.port, tls: overTLS ? authority.certificate : nil)

@@ -11,9 +11,9 @@ import Transport
 /// transfer is let go of (before 7.87: always).
 @Suite(.overSockets)
 struct NameResolutionTests {
-    @Test(.enabled(if: Namespace.isPermitted, "needs namespaces"))
-    func aLookUpThatHangsHoldsNothingElseUp() throws {
-        let failure = try Namespace.run(
+    @Test(.enabled("needs namespaces", Namespace.isPermitted))
+    func aLookUpThatHangsHoldsNothingElseUp() async throws {
+        let failure = try await Namespace.run(
             "NameResolutionTests/insideWithASilentNameServer",
             prepare: """
                 mount -t tmpfs none /mnt

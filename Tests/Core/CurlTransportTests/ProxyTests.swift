@@ -38,8 +38,8 @@ struct ProxyTests {
     }
 
     @Test func anHTTPProxyCarriesPlainAndTLS() async throws {
-        let authority = try CertificateAuthority()
-        for tls in [nil, try authority.issue("IP:127.0.0.1")] {
+        let authority = try await CertificateAuthority()
+        for tls in [nil, try await authority.issue("IP:127.0.0.1")] {
             let log = Lock<[String]>([])
             let proxy = Self.connectProxy(log)
             let server = try await EchoServer(tls: tls)

@@ -22,7 +22,7 @@ struct SilentAddressTests {
     }
 
     @Test func requestsAndCertificateLookUpsReachTheLastAddress() async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         let secure = try await EchoServer(tls: authority.issue("IP:127.0.0.1"))
         let plain = SocketServer { peer in
             _ = peer.readHead()

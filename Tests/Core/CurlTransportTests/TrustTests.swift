@@ -9,19 +9,19 @@ import Transport
 /// tests run where an authority of theirs is in that folder.
 @Suite(.overSockets)
 struct TrustTests {
-    @Test(.enabled(if: Namespace.isPermitted, "needs namespaces"))
-    func aCAFileReplacesTheSystemsAuthorities() throws {
-        let (ofSystem, other) = (try CertificateAuthority(), try CertificateAuthority(name: "Other-CA"))
-        let leaf = try ofSystem.issue("IP:127.0.0.1")
+    @Test(.enabled("needs namespaces", Namespace.isPermitted))
+    func aCAFileReplacesTheSystemsAuthorities() async throws {
+        let (ofSystem, other) = try await (CertificateAuthority(), CertificateAuthority(name: "Other-CA"))
+        let leaf = try await ofSystem.issue("IP:127.0.0.1")
         let folder = FileManager.default.temporaryDirectory.appending(path: "authorities-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.copyItem(atPath: ofSystem.certificate, toPath: folder.appending(path: "ca.pem").path)
-        #expect(try ChildProcess("openssl", ["rehash", folder.path]).wait() == 0)
+        #expect(try await ChildProcess("openssl", ["rehash", folder.path]).status() == 0)
         // The file that libcurl may have been built for must be there, too.
         try FileManager.default.copyItem(
             atPath: other.certificate, toPath: folder.appending(path: "ca-certificates.crt").path)
-        let failure = try Namespace.run(
+        let failure = try await Namespace.run(
             "TrustTests/insideWithAnAuthorityOfTheSystems", prepare: "mount --bind '\(folder.path)' /etc/ssl/certs",
             environment: [
                 "TEST_CA_FILE": other.certificate, "TEST_CERTIFICATE": leaf.certificate,
@@ -63,7 +63,7 @@ struct TrustTests {
     /// The common name is any text, which an authority need not have checked (RFC 9525, section 2).
     @Test(arguments: [nil, "email:me@localhost"])
     func aCommonNameIsNoHost(names: String?) async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         let server = try await EchoServer(tls: authority.issue(names, commonName: "localhost"))
         let target = "localhost:\(server.port)"
         let options = NetworkOptions(caFile: authority.certificate, proxy: "")

@@ -13,8 +13,8 @@ struct WebSocketConnectionTests {
     // MARK: SwiftNIO's server
 
     @Test func messagesOfAnySizeComeBackPlainAndOverTLS() async throws {
-        let authority = try CertificateAuthority()
-        let leaf = try authority.issue("IP:127.0.0.1")
+        let authority = try await CertificateAuthority()
+        let leaf = try await authority.issue("IP:127.0.0.1")
         for (tls, caFile) in [(nil, nil), (leaf, authority.certificate)] as [(CertificateAuthority.Leaf?, String?)] {
             let server = try await EchoServer(tls: tls)
             let connection = TestConnection(port: server.port, tls: caFile)
@@ -243,22 +243,22 @@ struct CertificateTests {
 
     @Test(arguments: Kind.allCases)
     func badCertificatesAreToldApart(kind: Kind) async throws {
-        let authority = try CertificateAuthority()
-        let otherAuthority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
+        let otherAuthority = try await CertificateAuthority()
         let leaf: CertificateAuthority.Leaf
         let expected: (code: TransportError.Code, words: String)
         switch kind {
         case .expired:
-            leaf = try authority.issue("IP:127.0.0.1", days: -1)
+            leaf = try await authority.issue("IP:127.0.0.1", days: -1)
             expected = (.certificateExpired, "has expired")
         case .selfSigned:
-            leaf = try authority.makeSelfSigned("IP:127.0.0.1")
+            leaf = try await authority.makeSelfSigned("IP:127.0.0.1")
             expected = (.certificateUntrusted, "self-signed")
         case .wrongHost:
-            leaf = try authority.issue("DNS:example.com")
+            leaf = try await authority.issue("DNS:example.com")
             expected = (.certificateWrongHost, "for another host")
         case .unknownAuthority:
-            leaf = try otherAuthority.issue("IP:127.0.0.1")
+            leaf = try await otherAuthority.issue("IP:127.0.0.1")
             expected = (.certificateUntrusted, "authority is unknown")
         }
         let server = try await EchoServer(tls: leaf)
@@ -274,8 +274,8 @@ struct CertificateTests {
     }
 
     @Test func theSystemsStoreDoesNotTrustOurAuthority() async throws {
-        let authority = try CertificateAuthority()
-        let server = try await EchoServer(tls: try authority.issue("IP:127.0.0.1"))
+        let authority = try await CertificateAuthority()
+        let server = try await EchoServer(tls: authority.issue("IP:127.0.0.1"))
         let connection = TestConnection(WebSocketRequest(url: "wss://127.0.0.1:\(server.port)/"))
         #expect(await connection.closure()?.error?.code == .certificateUntrusted)
         await server.stop()

@@ -11,16 +11,13 @@ package final class CertificateAuthority: Sendable {
         }
 
         /// `sha256//…` of its public key, as OpenSSL's own commands compute it.
-        package func pin() throws -> String {
+        package func pin() async throws -> String {
             let command =
                 "openssl x509 -in '\(certificate)' -pubkey -noout | openssl pkey -pubin -outform der"
                 + " | openssl dgst -sha256 -binary | openssl base64 -A"
-            let output = Pipe()
-            let shell = try ChildProcess("sh", ["-c", command], output: output.fileHandleForWriting)
-            try output.fileHandleForWriting.close()
-            let digest = try output.fileHandleForReading.readToEnd() ?? Data()
-            guard shell.wait() == 0 else { throw OpenSSLFailed(arguments: command) }
-            return "sha256//" + String(decoding: digest, as: UTF8.self)
+            let outcome = try await ChildProcess.run("sh", ["-c", command])
+            guard outcome.status == 0 else { throw OpenSSLFailed(arguments: command, errors: outcome.errors) }
+            return "sha256//" + outcome.text
         }
     }
 
@@ -33,10 +30,10 @@ package final class CertificateAuthority: Sendable {
     package var certificate: String { folder.appending(path: "ca.pem").path }
 
     /// - Parameter name: OpenSSL takes authorities of one name for the same.
-    package init(name: String = "Test-CA") throws {
+    package init(name: String = "Test-CA") async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try openssl("req -x509 \(Self.newKey) -nodes -days 3 -subj /CN=\(name) -keyout ca.key -out ca.pem")
+        try await openssl("req -x509 \(Self.newKey) -nodes -days 3 -subj /CN=\(name) -keyout ca.key -out ca.pem")
     }
 
     deinit {
@@ -47,21 +44,21 @@ package final class CertificateAuthority: Sendable {
     ///   - names: Subject alternative names, such as `IP:127.0.0.1` and `DNS:localhost`; nil: the certificate has none.
     ///   - commonName: Of the subject.
     ///   - days: Negative is expired.
-    package func issue(_ names: String?, commonName: String = "leaf", days: Int = 2) throws -> Leaf {
+    package func issue(_ names: String?, commonName: String = "leaf", days: Int = 2) async throws -> Leaf {
         let name = UUID().uuidString
         let field = names.map { "subjectAltName=\($0)" } ?? "basicConstraints=CA:FALSE"
         try Data(field.utf8).write(to: folder.appending(path: "\(name).ext"))
-        try openssl("req \(Self.newKey) -nodes -subj /CN=\(commonName) -keyout \(name).key -out \(name).csr")
-        try openssl(
+        try await openssl("req \(Self.newKey) -nodes -subj /CN=\(commonName) -keyout \(name).key -out \(name).csr")
+        try await openssl(
             "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days \(days) -extfile \(name).ext"
                 + " -out \(name).pem")
         return leaf(name)
     }
 
     /// Signed by itself, not by the authority.
-    package func makeSelfSigned(_ names: String) throws -> Leaf {
+    package func makeSelfSigned(_ names: String) async throws -> Leaf {
         let name = UUID().uuidString
-        try openssl(
+        try await openssl(
             "req -x509 \(Self.newKey) -nodes -days 2 -subj /CN=leaf -addext subjectAltName=\(names)"
                 + " -keyout \(name).key -out \(name).pem")
         return leaf(name)
@@ -74,11 +71,12 @@ package final class CertificateAuthority: Sendable {
     }
 
     private struct OpenSSLFailed: Error {
-        let arguments: String
+        let arguments, errors: String
     }
 
-    private func openssl(_ arguments: String) throws {
-        let openssl = try ChildProcess("openssl", arguments.split(separator: " ").map(String.init), folder: folder)
-        guard openssl.wait() == 0 else { throw OpenSSLFailed(arguments: arguments) }
+    private func openssl(_ arguments: String) async throws {
+        let words = arguments.split(separator: " ").map(String.init)
+        let outcome = try await ChildProcess.run("openssl", words, folder: folder)
+        guard outcome.status == 0 else { throw OpenSSLFailed(arguments: arguments, errors: outcome.errors) }
     }
 }

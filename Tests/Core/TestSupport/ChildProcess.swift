@@ -51,12 +51,55 @@ package struct ChildProcess: Sendable {
         self.id = id
     }
 
-    /// Blocks until it has ended. Called once.
+    /// Waits until it has ended, on a thread of its own: a test that blocks one of Swift's few threads holds up the others.
+    /// Called once.
     ///
     /// - Returns: The exit status; for a signal, 128 and its number.
-    package func wait() -> Int32 {
-        var status = Int32()
-        while waitpid(id, &status, 0) < 0, errno == EINTR {}
-        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    @discardableResult
+    package func status() async -> Int32 {
+        await onThread {
+            var status = Int32()
+            while waitpid(id, &status, 0) < 0, errno == EINTR {}
+            return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+        }
+    }
+
+    /// What a program leaves when it has ended.
+    package struct Outcome: Sendable {
+        /// As ``ChildProcess/status()`` returns it.
+        package let status: Int32
+        package let output: Data
+        package let errors: String
+
+        package var text: String { String(decoding: output, as: UTF8.self) }
+    }
+
+    /// Runs a program to its end.
+    package static func run(
+        _ program: String, _ arguments: [String], environment: [String: String]? = nil, folder: URL? = nil
+    ) async throws -> Outcome {
+        let (output, errors) = (Pipe(), Pipe())
+        let process = try ChildProcess(
+            program, arguments, environment: environment, folder: folder, output: output.fileHandleForWriting,
+            errors: errors.fileHandleForWriting)
+        async let written = output.everything()
+        async let complaints = errors.everything()
+        return await Outcome(
+            status: process.status(), output: written, errors: String(decoding: complaints, as: UTF8.self))
+    }
+}
+
+extension Pipe {
+    /// Closes the end for writing here, and reads until others have closed it.
+    fileprivate func everything() async -> Data {
+        try? fileHandleForWriting.close()
+        return await onThread { [fileHandleForReading] in (try? fileHandleForReading.readToEnd()) ?? Data() }
+    }
+}
+
+/// Runs what blocks on a thread of its own.
+package func onThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: work()) }
     }
 }

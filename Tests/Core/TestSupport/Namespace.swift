@@ -12,13 +12,15 @@ package enum Namespace {
     package static let isInside = ProcessInfo.processInfo.environment[marker] != nil
 
     /// How namespaces can be had here; nil where the system does not permit them.
-    private static let isolation: [String]? = [
-        ["--map-root-user", "--net", "--mount"], ["--net", "--mount"],
-    ].first { options in
-        (try? ChildProcess("unshare", options + ["true"]))?.wait() == 0
+    private static let isolation = Task { () -> [String]? in
+        for options in [["--map-root-user", "--net", "--mount"], ["--net", "--mount"]] {
+            if await (try? ChildProcess("unshare", options + ["true"]))?.status() == 0 { return options }
+        }
+        return nil
     }
 
-    package static var isPermitted: Bool { isolation != nil }
+    @Sendable
+    package static func isPermitted() async -> Bool { await isolation.value != nil }
 
     /// Says inside that the test has come to its end.
     package static func pass() throws {
@@ -32,7 +34,7 @@ package enum Namespace {
     /// - Returns: What the process printed; nil if the test has come to its end and passed.
     package static func run(
         _ test: String, prepare: String, environment: [String: String] = [:]
-    ) throws -> String? {
+    ) async throws -> String? {
         let folder = FileManager.default.temporaryDirectory.appending(path: "namespace-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -49,10 +51,10 @@ package enum Namespace {
         variables[marker] = passed.path
         let process = try ChildProcess(
             "unshare",
-            (isolation ?? []) + [
+            (await isolation.value ?? []) + [
                 "sh", "-c", script, "sh", binary, "--testing-library", "swift-testing", "--filter", test,
             ], environment: variables, output: output, errors: output)
-        let status = process.wait()
+        let status = await process.status()
         if status == 0, FileManager.default.fileExists(atPath: passed.path) { return nil }
         return "status \(status): " + String(decoding: (try? Data(contentsOf: log)) ?? Data(), as: UTF8.self)
     }

@@ -17,9 +17,9 @@ struct CertificateTests {
     }
 
     @Test func aCertificateThatTheUserKnowsIsTrustedFromThenOn() async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         defer { withExtendedLifetime(authority) {} }  // its files go with it
-        let leaf = try authority.makeSelfSigned("IP:127.0.0.1")
+        let leaf = try await authority.makeSelfSigned("IP:127.0.0.1")
         let server = try await FakeHomeserver.start(tls: leaf)
         server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":["!a"]}"#))
         let asked = Lock<[Data]>([])
@@ -37,9 +37,9 @@ struct CertificateTests {
     }
 
     @Test(arguments: [true, false]) func nothingIsSentToAServerThatIsNotTrusted(hasHandler: Bool) async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         defer { withExtendedLifetime(authority) {} }  // its files go with it
-        let leaf = try authority.makeSelfSigned("IP:127.0.0.1")
+        let leaf = try await authority.makeSelfSigned("IP:127.0.0.1")
         let server = try await FakeHomeserver.start(tls: leaf)
         let refusing: @Sendable (Data) -> Bool = { _ in false }
         let client = Self.client(server, hasHandler ? refusing : nil)
@@ -51,9 +51,9 @@ struct CertificateTests {
 
     /// Nor is the user asked about the certificate of a server with another key.
     @Test func aPinnedKeyIsTheOnlyOneThatIsTrusted() async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         defer { withExtendedLifetime(authority) {} }  // its files go with it
-        let leaf = try authority.makeSelfSigned("DNS:other.example")
+        let leaf = try await authority.makeSelfSigned("DNS:other.example")
         let server = try await FakeHomeserver.start(tls: leaf)
         server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":["!a"]}"#))
         let credentials = MXCredentials(homeServer: server.address, userId: "@a:s", accessToken: "token")
@@ -68,7 +68,7 @@ struct CertificateTests {
                     return true
                 }, options: options)
         }
-        let rooms = try await client(PublicKeyPin(try leaf.pin())).joinedRooms()
+        let rooms = try await client(PublicKeyPin(leaf.pin())).joinedRooms()
         #expect(rooms == ["!a"])
         let count = server.requests.count
         let wrong = try #require(PublicKeyPin(sha256: [UInt8](repeating: 7, count: 32)))
@@ -83,7 +83,7 @@ struct CertificateTests {
     }
 
     @Test func trustingOneCertificateTrustsNoOther() async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         defer { withExtendedLifetime(authority) {} }  // its files go with it
         let server = try await FakeHomeserver.start(tls: authority.makeSelfSigned("IP:127.0.0.1"))
         server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":[]}"#))

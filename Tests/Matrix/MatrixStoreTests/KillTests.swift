@@ -13,25 +13,21 @@ struct KillTests {
         return folder.appending(path: "MatrixKill").path
     }()
 
-    private func run(_ arguments: String...) throws -> (status: Int32, output: String) {
-        let pipe = Pipe()
-        let process = try ChildProcess(
-            Self.program, arguments, output: pipe.fileHandleForWriting, errors: pipe.fileHandleForWriting)
-        try pipe.fileHandleForWriting.close()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        return (process.wait(), String(decoding: output, as: UTF8.self))
+    private func run(_ arguments: String...) async throws -> (status: Int32, output: String) {
+        let outcome = try await ChildProcess.run(Self.program, arguments)
+        return (outcome.status, outcome.text + outcome.errors)
     }
 
-    @Test func nothingIsLostOrDoubledWhenTheWriterIsKilled() throws {
-        let (status, output) = try run("20")
+    @Test func nothingIsLostOrDoubledWhenTheWriterIsKilled() async throws {
+        let (status, output) = try await run("20")
         #expect(status == 0, "\(output)")
         #expect(output.contains("nothing lost or doubled"))
     }
 
     /// A file that may not grow stands for a full disk.
-    @Test func aFullDiskIsAnErrorThatLeavesTheStoreAsItWas() throws {
+    @Test func aFullDiskIsAnErrorThatLeavesTheStoreAsItWas() async throws {
         let folder = try TemporaryFolder()
-        let (status, output) = try run("fill", folder.url.path, "400000")
+        let (status, output) = try await run("fill", folder.url.path, "400000")
         #expect(status == 0, "\(output)")
         #expect(output.contains("Could not write to the store of @kill:example.org"))
         #expect(output.contains("the store is as it was"))

@@ -327,17 +327,17 @@ struct MXFileStoreTests {
         _ = try open(test.folder)
     }
 
-    @Test func anotherProcessIsRefusedAsLongAsThisOneLives() throws {
+    @Test func anotherProcessIsRefusedAsLongAsThisOneLives() async throws {
         let folder = try TemporaryFolder()
         let pipe = Pipe()
         let writer = try ChildProcess(
             KillTests.program, ["write", folder.url.path], output: pipe.fileHandleForWriting)
         try pipe.fileHandleForWriting.close()
-        _ = pipe.fileHandleForReading.availableData  // it has committed
+        _ = await onThread { pipe.fileHandleForReading.availableData }  // it has committed
         let error = #expect(throws: MatrixError.self) { try open(folder, userId: "@kill:example.org") }
         #expect(error?.message.contains("in use by process \(writer.id)") == true)
         kill(writer.id, SIGKILL)
-        _ = writer.wait()
+        await writer.status()
         #expect(try open(folder, userId: "@kill:example.org").1.syncToken != nil)
     }
 

@@ -63,8 +63,8 @@ struct LifecycleTests {
 
     #if MockServerTLS
         @Test func tlsServesSecureConnectionsOnly() async throws {
-            let authority = try CertificateAuthority()
-            let leaf = try authority.issue("DNS:localhost,IP:127.0.0.1")
+            let authority = try await CertificateAuthority()
+            let leaf = try await authority.issue("DNS:localhost,IP:127.0.0.1")
             let server = try await PusherMockServer.start(
                 .init(
                     apps: [.init(requiresTLS: true)],

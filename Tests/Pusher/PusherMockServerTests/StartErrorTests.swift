@@ -55,9 +55,9 @@ struct StartErrorTests {
 
     @Test(.enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
     func filesThatAreNotFitAreNamed() async throws {
-        let authority = try CertificateAuthority()
-        let leaf = try authority.issue("DNS:localhost")
-        let other = try authority.issue("DNS:localhost")
+        let authority = try await CertificateAuthority()
+        let leaf = try await authority.issue("DNS:localhost")
+        let other = try await authority.issue("DNS:localhost")
         let folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

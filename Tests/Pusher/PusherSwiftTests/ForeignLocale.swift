@@ -5,7 +5,7 @@ import Testing
 
 /// Puts the whole process into a place where two and a half is written `2,5`. The locale is made for the occasion, since
 /// a system may have none but `C`: Turkish if its source is there, else one that differs in nothing but its numbers.
-func useForeignLocale() throws {
+func useForeignLocale() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "locales-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -13,14 +13,17 @@ func useForeignLocale() throws {
     try Data("LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n".utf8)
         .write(to: URL(filePath: numbers))
     setenv("LOCPATH", folder.path, 1)
-    let isTurkish = try useLocale("tr_TR.UTF-8", madeWith: ["-i", "tr_TR", "-f", "UTF-8"], in: folder)
-    if !isTurkish { try #require(try useLocale("numbers.made", madeWith: ["-i", numbers], in: folder)) }
+    let isTurkish = try await useLocale("tr_TR.UTF-8", madeWith: ["-i", "tr_TR", "-f", "UTF-8"], in: folder)
+    if !isTurkish {
+        let isMade = try await useLocale("numbers.made", madeWith: ["-i", numbers], in: folder)
+        try #require(isMade)
+    }
     try #require(strtod("2,5", nil) == 2.5)
 }
 
-private func useLocale(_ name: String, madeWith options: [String], in folder: URL) throws -> Bool {
+private func useLocale(_ name: String, madeWith options: [String], in folder: URL) async throws -> Bool {
     // It complains of the categories that a source leaves out, and makes them all the same.
-    _ = try ChildProcess("localedef", ["-c"] + options + [folder.appending(path: name).path]).wait()
+    _ = try await ChildProcess.run("localedef", ["-c"] + options + [folder.appending(path: name).path])
     setenv("LC_ALL", name, 1)
     return setlocale(LC_ALL, name) != nil
 }

@@ -16,7 +16,7 @@ struct LocaleTests {
     @Test(.regression("Numbers and names were read by the rules of the locale."))
     func nothingDependsOnTheLocale() async {
         await #expect(processExitsWith: .success) {
-            try useForeignLocale()
+            try await useForeignLocale()
             try Abroad.readAndWriteNumbers()
             try Abroad.compareNames()
             try await Abroad.connect()

@@ -12,15 +12,11 @@ struct OutputSitesTests {
     /// Lines of code, by the places of their files below the folders of their rooms, without comments.
     ///
     /// By `grep`: a `Regex` takes half a minute for all sources in a debug build.
-    private static func lines(with pattern: String) throws -> [(place: String, code: String)] {
-        let output = Pipe()
-        let grep = try ChildProcess(
-            "grep", ["-rP", "--include=*.swift", "-e", pattern, "."], folder: sources,
-            output: output.fileHandleForWriting)
-        try output.fileHandleForWriting.close()
-        let found = try output.fileHandleForReading.readToEnd() ?? Data()
-        try #require(grep.wait() < 2)
-        return String(decoding: found, as: UTF8.self).split(separator: "\n").compactMap { line in
+    private static func lines(with pattern: String) async throws -> [(place: String, code: String)] {
+        let found = try await ChildProcess.run(
+            "grep", ["-rP", "--include=*.swift", "-e", pattern, "."], folder: sources)
+        try #require(found.status < 2, "\(found.errors)")
+        return found.text.split(separator: "\n").compactMap { line in
             // ./Core/Basics/Lock.swift:    code
             guard let colon = line.firstIndex(of: ":") else { return nil }
             let place = line[..<colon].split(separator: "/").dropFirst(2).joined(separator: "/")
@@ -91,10 +87,11 @@ struct OutputSitesTests {
         (#"PeerText\(stringLiteral:"#, []),
     ]
 
-    @Test func everyWayOutIsKnown() throws {
-        #expect(try Self.lines(with: "").count > 10_000)
+    @Test func everyWayOutIsKnown() async throws {
+        let all = try await Self.lines(with: "")
+        #expect(all.count > 10_000)
         for (pattern, known) in Self.ways {
-            let found = try Self.lines(with: pattern)
+            let found = try await Self.lines(with: pattern)
             for site in found where !known.contains(site.place) {
                 Issue.record("\(site.place) has a way out that nothing is known of: \(site.code)")
             }
@@ -103,8 +100,8 @@ struct OutputSitesTests {
     }
 
     /// `print` is of types of `pusher-cli` only.
-    @Test func nothingPrintsByItself() throws {
-        let places = try Set(Self.lines(with: #"(^|[^.\w])print\("#).map(\.place))
+    @Test func nothingPrintsByItself() async throws {
+        let places = try await Set(Self.lines(with: #"(^|[^.\w])print\("#).map(\.place))
         #expect(
             places == [
                 "pusher-cli/EventStream.swift", "pusher-cli/Commands/Matrix/MatrixPushGatewayCommand.swift",
@@ -115,8 +112,8 @@ struct OutputSitesTests {
 
     /// Whatever is thrown to an application makes a line of its words. Those of `PusherTemporaryFailure` are the application's
     /// own, and come out of a `PusherError`; those of the others that are left out are all ours.
-    @Test func errorsAreMadeOfLines() throws {
-        let errors = try Set(
+    @Test func errorsAreMadeOfLines() async throws {
+        let errors = try await Set(
             Self.lines(with: #"^ *public (struct|enum) \w+: .*\bError\b"#).map(\.place)
         ).subtracting([
             "PusherSwift/Authorization/AuthMethod.swift", "MatrixProtocol/Events/MXDecryptionError.swift",
@@ -125,7 +122,7 @@ struct OutputSitesTests {
             "TerminalUI/Images/PNG.swift", "TerminalUI/Images/JPEG.swift",
         ])
         #expect(errors.count == 9)
-        let makers = try Set(Self.lines(with: #"PeerText\("#).map(\.place))
+        let makers = try await Set(Self.lines(with: #"PeerText\("#).map(\.place))
         #expect(makers.isSuperset(of: errors))
         #expect(
             makers.isSuperset(of: ["Transport/TransportError.swift", "Realtime/EventSources/RealtimeEventSource.swift"])

@@ -20,16 +20,16 @@ struct PinTests {
     private let authority: CertificateAuthority
     private let recorder = Recorder()
 
-    init() throws {
-        authority = try CertificateAuthority()
+    init() async throws {
+        authority = try await CertificateAuthority()
     }
 
-    private func leaf(_ flaw: Flaw = .selfSigned) throws -> CertificateAuthority.Leaf {
+    private func leaf(_ flaw: Flaw = .selfSigned) async throws -> CertificateAuthority.Leaf {
         switch flaw {
-        case .selfSigned: try authority.makeSelfSigned("IP:127.0.0.1")
-        case .expired: try authority.issue("IP:127.0.0.1", days: -1)
-        case .wrongHost: try authority.issue("DNS:other.example")
-        case .unknownAuthority: try authority.issue("IP:127.0.0.1")
+        case .selfSigned: try await authority.makeSelfSigned("IP:127.0.0.1")
+        case .expired: try await authority.issue("IP:127.0.0.1", days: -1)
+        case .wrongHost: try await authority.issue("DNS:other.example")
+        case .unknownAuthority: try await authority.issue("IP:127.0.0.1")
         }
     }
 
@@ -63,8 +63,9 @@ struct PinTests {
 
     @Test(arguments: Flaw.allCases)
     func theKeyAloneIsTrusted(flaw: Flaw) async throws {
-        let leaf = try leaf(flaw)
-        let pin = try #require(PublicKeyPin(try leaf.pin()))
+        let leaf = try await leaf(flaw)
+        let shown = try await leaf.pin()
+        let pin = try #require(PublicKeyPin(shown))
         try await withServer(configuration(leaf)) { server in
             let pusher = connect(port: server.port, pin: pin)
             pusher.subscribe("private-x")
@@ -78,12 +79,12 @@ struct PinTests {
     /// Also where the certificate is beyond reproach.
     @Test(arguments: [false, true])
     func anotherKeyIsRefusedBeforeAnythingIsSent(isTrustedOtherwise: Bool) async throws {
-        let leaf = try authority.issue("IP:127.0.0.1")
+        let leaf = try await authority.issue("IP:127.0.0.1")
         let wrong = try #require(Self.wrongPin)
         try await withServer(configuration(leaf)) { server in
             let caFile = isTrustedOtherwise ? authority.certificate : nil
             let pusher = connect(port: server.port, pin: wrong) { $0.caFile = caFile }
-            let shown = try leaf.pin()
+            let shown = try await leaf.pin()
             let words =
                 "the key of 127.0.0.1:\(server.port) is not the pinned one: expected \(wrong), the server showed \(shown)"
             #expect(await recorder.waitFor(words, count: 3))
@@ -103,8 +104,9 @@ struct PinTests {
 
     /// No connection that was opened for one is used for another.
     @Test func connectionsThatAreKeptAliveAreNotShared() async throws {
-        let leaf = try leaf()
-        let pin = try #require(PublicKeyPin(try leaf.pin()))
+        let leaf = try await leaf()
+        let shown = try await leaf.pin()
+        let pin = try #require(PublicKeyPin(shown))
         try await withServer(configuration(leaf)) { server in
             for _ in 0..<2 {
                 _ = try await api(port: server.port, pin: pin).channels()
@@ -122,8 +124,9 @@ struct PinTests {
 
     /// The server behind an address is another one after a while.
     @Test func theKeyIsCheckedAtEachReconnect() async throws {
-        let (leaf, other) = (try leaf(), try leaf())
-        let pin = try #require(PublicKeyPin(try leaf.pin()))
+        let (leaf, other) = (try await leaf(), try await leaf())
+        let shown = try await leaf.pin()
+        let pin = try #require(PublicKeyPin(shown))
         try await withServer(configuration(leaf)) { server in
             try await withServer(configuration(other)) { impostor in
                 let target = Lock(server.port)
@@ -164,10 +167,10 @@ struct PinTests {
 
     /// The pin is the server's, not that of a proxy on the way to it, even if the proxy has just that key.
     @Test func aProxysOwnTLSIsCheckedAsUsual() async throws {
-        let leaf = try leaf()
+        let leaf = try await leaf()
         try await withServer(configuration(leaf)) { proxy in
             let options = NetworkOptions(
-                proxy: "https://127.0.0.1:\(proxy.port)", pinnedKey: PublicKeyPin(try leaf.pin()))
+                proxy: "https://127.0.0.1:\(proxy.port)", pinnedKey: try await PublicKeyPin(leaf.pin()))
             await #expect {
                 try await HTTPClient.send(HTTPRequest(url: "https://127.0.0.1:1/"), options: options)
             } throws: { ($0 as? TransportError)?.code == .proxy }
@@ -177,8 +180,9 @@ struct PinTests {
 
     /// An auth endpoint elsewhere has a key of its own; one at the same address has the same.
     @Test func anAuthEndpointElsewhereIsNotPinned() async throws {
-        let leaf = try leaf()
-        let pin = try #require(PublicKeyPin(try leaf.pin()))
+        let leaf = try await leaf()
+        let shown = try await leaf.pin()
+        let pin = try #require(PublicKeyPin(shown))
         try await withServer(configuration(leaf)) { server in
             try await withServer { plain in
                 let elsewhere = "http://127.0.0.1:\(plain.port)/pusher/auth"
@@ -208,12 +212,13 @@ struct PinTests {
     }
 
     @Test func theKeyIsToldWithoutSendingAnything() async throws {
-        let leaf = try leaf(.expired)
+        let leaf = try await leaf(.expired)
         try await withServer(configuration(leaf)) { server in
             let options = NetworkOptions(proxy: "", pinnedKey: Self.wrongPin)
             let key = try await HTTPClient.key(
                 of: "https://127.0.0.1:\(server.port)/", options: options, timeout: .seconds(30))
-            #expect(key.description == (try leaf.pin()))
+            let shown = try await leaf.pin()
+            #expect(key.description == shown)
             #expect(await server.state.history.isEmpty)
         }
     }
@@ -221,12 +226,13 @@ struct PinTests {
 
 struct PublicKeyPinOfCertificateTests {
     /// The same as `openssl pkey -pubin -outform der | openssl dgst -sha256` says.
-    @Test func itIsReadFromACertificate() throws {
-        let authority = try CertificateAuthority()
-        let leaf = try authority.makeSelfSigned("IP:127.0.0.1")
+    @Test func itIsReadFromACertificate() async throws {
+        let authority = try await CertificateAuthority()
+        let leaf = try await authority.makeSelfSigned("IP:127.0.0.1")
         let text = try String(contentsOfFile: leaf.certificate, encoding: .utf8)
         let pin = try #require(PublicKeyPin(certificate: text))
-        #expect(pin.description == (try leaf.pin()))
+        let shown = try await leaf.pin()
+        #expect(pin.description == shown)
         #expect(PublicKeyPin(certificate: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n") == nil)
         #expect(PublicKeyPin(certificate: "") == nil)
     }

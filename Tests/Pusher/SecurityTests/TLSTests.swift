@@ -162,8 +162,8 @@ struct TLSTests {
     /// A certificate that is not the server's, or of nobody known, is not accepted at any attempt.
     @Test(.enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
     func aWrongCertificateIsNeverAccepted() async throws {
-        let authority = try CertificateAuthority()
-        for leaf in [try authority.makeSelfSigned("IP:127.0.0.1"), try authority.issue("DNS:other.example")] {
+        let authority = try await CertificateAuthority()
+        for leaf in try await [authority.makeSelfSigned("IP:127.0.0.1"), authority.issue("DNS:other.example")] {
             let tls = PusherMockServer.TLS(certificatePath: leaf.certificate, privateKeyPath: leaf.privateKey)
             try await withServer(.init(tls: tls)) { server in
                 let recorder = Recorder()

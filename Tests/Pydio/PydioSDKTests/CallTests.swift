@@ -149,9 +149,9 @@ struct CallTests {
     }
 
     @Test func certificatesOfAnOwnAuthorityAreTrusted() async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         var configuration = FakePydioServer.Configuration()
-        configuration.tls = try authority.issue("IP:127.0.0.1")
+        configuration.tls = try await authority.issue("IP:127.0.0.1")
         try await PydioScene.with(configuration, options: { $0.caFile = authority.certificate }) { scene in
             let workspaces = try await scene.client.listWorkspaces()
             #expect(workspaces.count == 4)
@@ -163,11 +163,11 @@ struct CallTests {
     }
 
     @Test func aPinnedKeyIsTheOnlyOneThatIsTrusted() async throws {
-        let authority = try CertificateAuthority()
-        let leaf = try authority.makeSelfSigned("DNS:other.example")
+        let authority = try await CertificateAuthority()
+        let leaf = try await authority.makeSelfSigned("DNS:other.example")
         var configuration = FakePydioServer.Configuration()
         configuration.tls = leaf
-        let pin = PublicKeyPin(try leaf.pin())
+        let pin = try await PublicKeyPin(leaf.pin())
         try await PydioScene.with(configuration, options: { $0.pinnedKey = pin }) { scene in
             let workspaces = try await scene.client.listWorkspaces()
             #expect(workspaces.count == 4)

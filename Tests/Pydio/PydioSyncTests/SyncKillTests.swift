@@ -13,13 +13,9 @@ struct SyncKillTests {
         return folder.appending(path: "PydioKill").path
     }()
 
-    @Test func nothingIsLostOrDoubledWhenASyncIsKilled() throws {
-        let pipe = Pipe()
-        let process = try ChildProcess(
-            Self.program, ["10"], output: pipe.fileHandleForWriting, errors: pipe.fileHandleForWriting)
-        try pipe.fileHandleForWriting.close()
-        let output = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        #expect(process.wait() == 0, "\(output)")
-        #expect(output.contains("nothing lost or doubled"))
+    @Test func nothingIsLostOrDoubledWhenASyncIsKilled() async throws {
+        let outcome = try await ChildProcess.run(Self.program, ["10"])
+        #expect(outcome.status == 0, "\(outcome.text)\(outcome.errors)")
+        #expect(outcome.text.contains("nothing lost or doubled"))
     }
 }

@@ -119,8 +119,8 @@ struct NATSIdentityTests {
     }
 
     @Test func aClientCertificateIsTaken() async throws {
-        let authority = try CertificateAuthority()
-        let leaf = try authority.issue("DNS:localhost,IP:127.0.0.1")
+        let authority = try await CertificateAuthority()
+        let leaf = try await authority.issue("DNS:localhost,IP:127.0.0.1")
         let server = try await NATSServer(
             configuration: """
                 tls { cert_file: "\(leaf.certificate)", key_file: "\(leaf.privateKey)", ca_file: "\(authority.certificate)",
@@ -130,7 +130,7 @@ struct NATSIdentityTests {
         var options = try NATSOptions("tls://localhost:\(server.port)")
         options.tls = NATSOptions.TLS(authorityFile: authority.certificate)
         #expect(await refusal(options) != nil)
-        let own = try authority.issue("DNS:client.example.org")
+        let own = try await authority.issue("DNS:client.example.org")
         options.tls?.certificate = NATSOptions.TLS.Certificate(file: own.certificate, keyFile: own.privateKey)
         try await check(options)
     }

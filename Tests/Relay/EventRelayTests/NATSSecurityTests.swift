@@ -69,13 +69,13 @@ struct NATSSecurityTests {
     // MARK: TLS
 
     private func tlsServer(_ names: String, _ authority: CertificateAuthority) async throws -> NATSServer {
-        let leaf = try authority.issue(names)
+        let leaf = try await authority.issue(names)
         return try await NATSServer(
             configuration: "tls { cert_file: \"\(leaf.certificate)\", key_file: \"\(leaf.privateKey)\" }\n")
     }
 
     @Test func theCertificateMustBeOfTheServersName() async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         let server = try await tlsServer("DNS:nats.example.org", authority)
         var options = try NATSOptions("tls://127.0.0.1:\(server.port)")
         options.tls = NATSOptions.TLS(authorityFile: authority.certificate)

@@ -79,7 +79,7 @@ package final class NATSServer: Sendable {
         }
         guard let child else { return }
         Glibc.kill(child.id, SIGKILL)
-        _ = child.wait()
+        waitpid(child.id, nil, 0)
     }
 
     /// With SIGSTOP; returns when all of its threads have stopped.

@@ -230,9 +230,9 @@ import Transport
     }
 
     @Test func filesComeOverTLS() async throws {
-        let authority = try CertificateAuthority()
+        let authority = try await CertificateAuthority()
         var configuration = FakePydioServer.Configuration()
-        configuration.tls = try authority.issue("IP:127.0.0.1")
+        configuration.tls = try await authority.issue("IP:127.0.0.1")
         let client = RawClient(try await .start(configuration))
         #expect(client.server.address.hasPrefix("https://"))
         client.networkOptions.caFile = authority.certificate
