@@ -259,7 +259,7 @@ let command = Room(
                 .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])),
                 argumentParser, swiftLog, nioCore, nioPosix, nioHTTP1,
             ],
-            swiftSettings: swiftSettings, linkerSettings: [skipsArgumentChecks])
+            path: "Sources/Command", swiftSettings: swiftSettings, linkerSettings: [skipsArgumentChecks])
     ],
     tests: [
         suites(

@@ -37,7 +37,7 @@ struct OutputSitesTests {
             [
                 "PeerLog/Logger+PeerText.swift",
                 // What every handler must have.
-                "pusher-cli/Shell/ConsoleLogHandler.swift",
+                "CommandKit/Output/ConsoleLogHandler.swift",
             ]
         ),
         (
@@ -51,37 +51,37 @@ struct OutputSitesTests {
         (
             #"FileHandle\.standard(Output|Error)|STDOUT_FILENO|STDERR_FILENO|\b(stdout|stderr)\b"#,
             [
-                "pusher-cli/Output/StandardStreams.swift",
+                "CommandKit/Output/StandardStreams.swift",
                 // Whether there is a terminal, and what a process does not inherit.
-                "pusher-cli/Shell/ShellConsole.swift", "pusher-cli/Output/EventProcesses.swift",
+                "PusherCommands/Shell/ShellConsole.swift", "CommandKit/Stream/EventProcesses.swift",
             ]
         ),
-        (#"\/dev\/tty"#, ["pusher-cli/SecretInput.swift", "pusher-cli/TerminalQuestion.swift"]),
-        (#"StreamLogHandler"#, ["pusher-cli/Output/StandardStreams.swift"]),
+        (#"\/dev\/tty"#, ["CommandKit/Input/SecretInput.swift", "CommandKit/Input/TerminalQuestion.swift"]),
+        (#"StreamLogHandler"#, ["CommandKit/Output/StandardStreams.swift"]),
         (
             #"StandardOutput\.write\(.*\.utf8\b"#,
             [
-                "pusher-cli/Commands/DecryptCommand.swift",
+                "PusherCommands/Commands/DecryptCommand.swift",
                 // The program's own help.
-                "pusher-cli/Execution.swift",
+                "CommandKit/Execution/Execution.swift",
                 // Values that were escaped as the form has it; into a pipe with -0, as they are.
-                "pusher-cli/Output/StreamForm.swift",
+                "CommandKit/Stream/StreamForm.swift",
                 // What moves the cursor, around `TerminalText`.
-                "pusher-cli/Shell/ShellConsole.swift",
+                "PusherCommands/Shell/ShellConsole.swift",
             ]
         ),
         (
             #"writeToTerminal\("#,
             [
-                "pusher-cli/Output/StandardStreams.swift", "pusher-cli/Output/StatusLine.swift",
-                "pusher-cli/Shell/ShellConsole.swift",
+                "CommandKit/Output/StandardStreams.swift", "CommandKit/Output/StatusLine.swift",
+                "PusherCommands/Shell/ShellConsole.swift",
             ]
         ),
         // Text that is trusted: interpolated strings and literals alone.
         (
             #"TerminalText\(stringLiteral:|TerminalText\(stringInterpolation:|TerminalText\(painted:"#,
             [
-                "pusher-cli/Output/TerminalText.swift"
+                "CommandKit/Output/TerminalText.swift"
             ]
         ),
         (#"PeerText\(stringLiteral:"#, []),
@@ -104,9 +104,9 @@ struct OutputSitesTests {
         let places = try await Set(Self.lines(with: #"(^|[^.\w])print\("#).map(\.place))
         #expect(
             places == [
-                "pusher-cli/EventStream.swift", "pusher-cli/Commands/Matrix/MatrixPushGatewayCommand.swift",
-                "pusher-cli/Shell/ShellSession.swift", "pusher-cli/Shell/ShellOutput.swift",
-                "pusher-cli/Shell/ShellConsole.swift",
+                "CommandKit/Stream/EventStream.swift", "MatrixCommands/Commands/MatrixPushGatewayCommand.swift",
+                "PusherCommands/Shell/ShellSession.swift", "PusherCommands/Shell/ShellOutput.swift",
+                "PusherCommands/Shell/ShellConsole.swift",
             ])
     }
 
