@@ -250,23 +250,52 @@ let command = Room(
     traits: ["MockServerTLS", "NATSRelay", "JPEGImages"],
     products: [.executable(name: "pusher-cli", targets: ["pusher-cli"])],
     targets: [
+        // Arguments, words and output that all commands share.
+        library(
+            "CommandKit",
+            [
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
+                "PydioSDK", "MatrixKitTerminal", "TerminalUI", "Basics", "JSONBytes", "Transport", "CLinux",
+                argumentParser, swiftLog,
+            ]),
+        library(
+            "MatrixCommands",
+            [
+                "CommandKit", "MatrixSDK", "MatrixProtocol", "MatrixEncryption", "MatrixKit", "MatrixKitTerminal",
+                "TerminalUI", "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "Basics", "JSONBytes",
+                argumentParser, nioCore, nioPosix, nioHTTP1,
+            ]),
+        library(
+            "PydioCommands", ["CommandKit", "PydioSDK", "PydioSync", "PusherSwift", "Basics", argumentParser]),
+        library(
+            "RelayCommands",
+            [
+                "CommandKit", "MatrixCommands", "PydioCommands", "PusherSwift", "PusherHTTP", "MatrixSDK", "PydioSDK",
+                "Basics", "CurlTransport", .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])), argumentParser,
+            ]),
+        // Those of channels, and those of all protocols: listen, context, doctor.
+        library(
+            "PusherCommands",
+            [
+                "CommandKit", "MatrixCommands", "PydioCommands", "PusherSwift", "PusherHTTP", "PusherMockServer",
+                "PusherProtocol", "MatrixSDK", "MatrixProtocol", "PydioSDK", "MatrixKit", "MatrixKitTerminal",
+                "TerminalUI", "Basics", "JSONBytes", "Transport", argumentParser, swiftLog,
+            ]),
         .executableTarget(
             name: "pusher-cli",
             dependencies: [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "MatrixEncryption", "PydioSDK", "PydioSync", "MatrixKit", "MatrixKitTerminal", "TerminalUI", "Basics",
-                "JSONBytes", "Transport", "CLinux",
-                .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])),
-                argumentParser, swiftLog, nioCore, nioPosix, nioHTTP1,
+                "CommandKit", "PusherCommands", "MatrixCommands", "PydioCommands", "RelayCommands", "PusherSwift",
+                argumentParser,
             ],
-            path: "Sources/Command", swiftSettings: swiftSettings, linkerSettings: [skipsArgumentChecks])
+            swiftSettings: swiftSettings, linkerSettings: [skipsArgumentChecks]),
     ],
     tests: [
         suites(
             "CommandTests",
             [
-                "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixEncryption",
-                "MatrixTestSupport", "EncryptionTestSupport", "TerminalUI", "PydioSDK", "PydioTestSupport",
+                "pusher-cli", "CommandKit", "PusherCommands", "MatrixCommands", "PydioCommands", "RelayCommands",
+                "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol",
+                "MatrixEncryption", "MatrixTestSupport", "EncryptionTestSupport", "TerminalUI", "PydioSDK", "PydioTestSupport",
                 "RelayTestSupport", "EventRelay", "RelayProtocol", argumentParser,
             ]),
         // Programs written for older versions of the library, as they are: in Swift 5 mode.
@@ -276,7 +305,9 @@ let command = Room(
             swiftSettings: [.swiftLanguageMode(.v5)]),
         // Against real homeservers; skipped without them.
         suites(
-            "MatrixServerTests", ["MatrixSDK", "MatrixProtocol", "CurlTransport", "pusher-cli"], exclude: ["README.md"]),
+            "MatrixServerTests",
+            ["MatrixSDK", "MatrixProtocol", "CurlTransport", "pusher-cli", "CommandKit", "MatrixCommands"],
+            exclude: ["README.md"]),
     ])
 
 /// Tools that check the project.

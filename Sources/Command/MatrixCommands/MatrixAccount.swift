@@ -1,9 +1,10 @@
+package import CommandKit
 import Foundation
-import MatrixSDK
+package import MatrixSDK
 
 /// The account that commands act for.
-struct MatrixAccount: Sendable {
-    let client: MXRestClient
+package struct MatrixAccount: Sendable {
+    package let client: MXRestClient
     let userID: String
     let store: MatrixStore
     /// The homeserver, for people.
@@ -13,7 +14,7 @@ struct MatrixAccount: Sendable {
     private let token: String?
 
     /// One that is logged in.
-    init(
+    package init(
         _ options: MXRestClientOptions, in file: MatrixCredentialFile = MatrixCredentialFile()
     ) throws(CommandFailure) {
         let credentials = try file.load()

@@ -1,15 +1,16 @@
+import CommandKit
 import Foundation
 import MatrixSDK
 
 /// Who is logged in, with the token. Beside the login that all commands are for there may be others, for `chat`.
-struct MatrixCredentialFile {
+package struct MatrixCredentialFile {
     private static let name = "matrix.json"
     private static let prefix = "matrix-%40"
 
     private let store: UserFile
 
     /// - Parameter user: Whose login beside the first it is; nil for the first.
-    init(beside user: String? = nil) {
+    package init(beside user: String? = nil) {
         let encoded = user?.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["-", ".", "_"]))
         self.init(named: encoded.map { "matrix-\($0).json" } ?? Self.name)
     }

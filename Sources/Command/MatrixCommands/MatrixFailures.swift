@@ -1,3 +1,4 @@
+import CommandKit
 import MatrixSDK
 
 extension MXError: ReportableError {
@@ -12,6 +13,12 @@ extension MXError: ReportableError {
             }
         }
     }
+
+    /// What helps if the login is dead; nil if it is not.
+    var advice: String? {
+        guard errcode == kMXErrCodeStringUnknownToken else { return nil }
+        return "log in again, with pusher-cli matrix login"
+    }
 }
 
 extension MatrixError: ReportableError {
@@ -24,13 +31,5 @@ extension MatrixError: ReportableError {
         case .unauthenticated, .interactionRequired: .refused
         @unknown default: .unavailable
         }
-    }
-}
-
-extension MXError {
-    /// What helps if the login is dead; nil if it is not.
-    var advice: String? {
-        guard errcode == kMXErrCodeStringUnknownToken else { return nil }
-        return "log in again, with pusher-cli matrix login"
     }
 }

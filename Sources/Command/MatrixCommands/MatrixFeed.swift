@@ -1,3 +1,4 @@
+import CommandKit
 import Dispatch
 import MatrixProtocol
 import MatrixSDK

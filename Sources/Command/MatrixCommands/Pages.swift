@@ -1,3 +1,5 @@
+import CommandKit
+
 /// Messages that a server gives in pages.
 enum Pages {
     /// Servers may give pages without messages, but not for ever.

@@ -1,3 +1,4 @@
+import CommandKit
 import NIOCore
 import NIOHTTP1
 import NIOPosix

@@ -1,3 +1,4 @@
+import CommandKit
 import PusherSwift
 
 /// One connection, looked at step by step.

@@ -1,16 +1,17 @@
+import CommandKit
 import Foundation
-import PydioSDK
+package import PydioSDK
 
 /// The server and the user that commands act for.
-struct PydioAccount: Sendable {
+package struct PydioAccount: Sendable {
     let login: PydioLogin
-    let client: PydioClient
+    package let client: PydioClient
     /// The server, for people.
     var serverName: String { login.server.serverName ?? "the server" }
     private let params: ServersParamsManager
     private let turns: AccountTurns
 
-    init(_ login: PydioLogin, options: PydioClientOptions) {
+    package init(_ login: PydioLogin, options: PydioClientOptions) {
         self.login = login
         turns = AccountTurns(login)
         params = login.makeParams()
@@ -20,7 +21,7 @@ struct PydioAccount: Sendable {
     }
 
     /// Does work in the session, and keeps that for the next command, also if the work fails.
-    func working<Value>(_ work: (PydioAccount) async throws -> Value) async throws -> Value {
+    package func working<Value>(_ work: (PydioAccount) async throws -> Value) async throws -> Value {
         defer { keepSession() }
         do {
             return try await work(self)
@@ -38,7 +39,7 @@ struct PydioAccount: Sendable {
         return CommandFailure(.refused, "\(what): \(command)")
     }
 
-    func keepSession() {
+    package func keepSession() {
         var now = login
         now.take(params)
         turns.keep(now.session)
@@ -59,7 +60,7 @@ struct PydioAccount: Sendable {
     }
 
     /// Those that hold files.
-    func workspaces() async throws -> [PydioWorkspace] {
+    package func workspaces() async throws -> [PydioWorkspace] {
         let workspaces = try await client.listWorkspaces().filter(\.isFileStore)
         if workspaces.isEmpty {
             StandardError.write(

@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 import PusherSwift
 import Basics
@@ -101,7 +102,8 @@ final class PydioFeed: Feed {
         guard let channel = event.channelName, event.eventName != PydioEventName.state,  // told as a state
             let workspace = state.withLock({ $0.sources[channel]?.workspace })
         else { return nil }
-        return FeedNews(record: .pydioEvent(PydioEventRecord(event, in: workspace)), counts: true)
+        let record = PydioEventRecord(event, workspaceID: workspace.id, workspace: workspace.name)
+        return FeedNews(record: .pydioEvent(record), counts: true)
     }
 
     func news(of change: SourceState) -> FeedNews? {

@@ -3,7 +3,7 @@ import PydioSDK
 import Basics
 
 /// What `login` leaves for the commands after it: who is logged in where, and what that is proved by.
-struct PydioLogin: Codable, Hashable, Confidential {
+package struct PydioLogin: Codable, Hashable, Confidential {
     /// Of a session.
     struct Cookie: Codable, Hashable {
         let name: String
@@ -20,7 +20,7 @@ struct PydioLogin: Codable, Hashable, Confidential {
     var secureToken: String?
     var cookies: [Cookie] = []
 
-    var description: String { "\(user) on \(server.absoluteString)" }
+    package var description: String { "\(user) on \(server.absoluteString)" }
 
     /// Whether the server remembers it when the session is over.
     var isRemembered: Bool { cookies.contains { $0.name == CookieJar.rememberedCookie } }
@@ -79,5 +79,5 @@ struct PydioPendingLogin: Codable, Hashable, Confidential {
     let cookies: [PydioLogin.Cookie]
     let secureToken: String?
 
-    var description: String { "\(user) on \(server.absoluteString)" }
+    package var description: String { "\(user) on \(server.absoluteString)" }
 }

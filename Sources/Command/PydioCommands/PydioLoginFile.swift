@@ -1,9 +1,10 @@
+package import CommandKit
 import Basics
 import Foundation
 import PydioSDK
 
 /// Who is logged in at which Pydio servers.
-struct PydioLoginFile {
+package struct PydioLoginFile {
     private struct Content: Codable {
         /// The last one is the default.
         var logins: [PydioLogin] = []
@@ -11,6 +12,8 @@ struct PydioLoginFile {
     }
 
     let store = UserFile("pydio.json", ifReadByOthers: "log out everywhere and log in again")
+
+    package init() {}
 
     private func load() throws(CommandFailure) -> Content {
         guard let data = try store.read() else { return Content() }
@@ -31,7 +34,7 @@ struct PydioLoginFile {
     /// The login of a server, or the latest.
     ///
     /// - Parameter server: An address, or a host that only one of them is on.
-    func login(_ server: String?) throws(CommandFailure) -> PydioLogin {
+    package func login(_ server: String?) throws(CommandFailure) -> PydioLogin {
         let logins = try logins()
         guard let last = logins.last else {
             throw CommandFailure(.refused, "not logged in: run pusher-cli pydio login")

@@ -1,8 +1,9 @@
+package import CommandKit
 import Foundation
 import PydioSDK
 
 /// A workspace as commands use it.
-struct PydioWorkspace: Sendable {
+package struct PydioWorkspace: Sendable {
     let info: WorkspaceResponse
     let client: PydioClient
 
@@ -10,7 +11,7 @@ struct PydioWorkspace: Sendable {
         (self.info, self.client) = (info, client)
     }
 
-    var id: String { info.workspaceId }
+    package var id: String { info.workspaceId }
 
     /// What users call it by.
     var name: String { info.slug ?? info.workspaceId }
@@ -19,7 +20,7 @@ struct PydioWorkspace: Sendable {
     func remote(_ path: String) -> String { "\(name):\(path)" }
 
     /// By id, slug or label; the label in the same case if there is one.
-    static func named(_ name: String, among workspaces: [PydioWorkspace]) throws(CommandFailure) -> PydioWorkspace {
+    package static func named(_ name: String, among workspaces: [PydioWorkspace]) throws(CommandFailure) -> PydioWorkspace {
         if let workspace = workspaces.first(where: { $0.id == name })
             ?? workspaces.first(where: { $0.info.slug == name })
         {

@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// The recycle bin of a workspace.

@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// An entry of a folder, checked: its path is that of the folder with one name more, which leads nowhere else.

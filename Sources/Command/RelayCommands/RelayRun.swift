@@ -1,4 +1,6 @@
 #if NATSRelay
+    import CommandKit
+    import CurlTransport
     import Basics
     import EventRelay
     import PusherSwift

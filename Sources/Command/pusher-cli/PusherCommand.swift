@@ -1,5 +1,10 @@
 import ArgumentParser
+import CommandKit
+import MatrixCommands
+import PusherCommands
 import PusherSwift
+import PydioCommands
+import RelayCommands
 
 @main
 struct PusherCommand: AsyncParsableCommand {
@@ -23,21 +28,7 @@ struct PusherCommand: AsyncParsableCommand {
             CLICOLOR_FORCE, which --color overrides.
             """,
         version: Pusher.version,
-        subcommands: [
-            DemoCommand.self, ServeCommand.self, SubscribeCommand.self, ListenCommand.self, TriggerCommand.self,
-            ClientEventCommand.self, ShellCommand.self, ChannelsCommand.self, ChannelCommand.self, UsersCommand.self,
-            TerminateCommand.self, AuthCommand.self, AuthServerCommand.self, WebhookCommand.self,
-            EncryptCommand.self, DecryptCommand.self, DoctorCommand.self, BenchCommand.self, ContextCommand.self,
-            MatrixCommand.self, PydioCommand.self,
-        ] + relayCommands)
+        subcommands: pusherCommands + matrixCommands + pydioCommands + relayCommands)
 
-    #if NATSRelay
-        private static let relayCommands: [any ParsableCommand.Type] = [
-            RelayCommand.self, ConsumeCommand.self, PublishFromCommand.self,
-        ]
-    #else
-        private static let relayCommands: [any ParsableCommand.Type] = []
-    #endif
-
-    static func main() async { await Execution.run() }
+    static func main() async { await Execution.run(Self.self) }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 struct ColumnLayoutTests {
     @Test func rowsLineUpWhateverTheScript() {

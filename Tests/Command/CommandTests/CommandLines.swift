@@ -1,6 +1,6 @@
 import ArgumentParser
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// Lines of commands, one for each command there is.
 enum CommandLines {

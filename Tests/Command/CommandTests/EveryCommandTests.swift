@@ -5,7 +5,10 @@ import TestSupport
 import Testing
 
 @testable import ArgumentParser
+@testable import CommandKit
+@testable import MatrixCommands
 @testable import pusher_cli
+@testable import PydioCommands
 
 /// What holds for every command that there is.
 @Suite(.overSockets)

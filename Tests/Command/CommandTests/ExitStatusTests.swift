@@ -5,7 +5,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// The table of exit statuses in the README, over all commands.
 @Suite(.overSockets)

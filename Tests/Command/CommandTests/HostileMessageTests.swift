@@ -6,7 +6,8 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import MatrixCommands
 
 /// Events with anything in them, as lines: never a trap, always one harmless line.
 struct HostileMessageTests {

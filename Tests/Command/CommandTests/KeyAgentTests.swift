@@ -4,7 +4,9 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import MatrixCommands
+@testable import PusherCommands
 
 /// Commands that let another process encrypt and decrypt for them.
 @Suite(.overSockets, .serialized) struct KeyAgentTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import PusherCommands
 
 /// Expected figures are those of HdrHistogram 2.1.11 for Java: `new Histogram(1, 3600000000L, 3)`.
 struct LatencyHistogramTests {

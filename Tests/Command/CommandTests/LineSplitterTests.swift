@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import PusherCommands
 
 struct LineSplitterTests {
     /// The lines of a text that comes in pieces of some size; nil for those that cannot be used.

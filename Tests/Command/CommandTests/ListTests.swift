@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TerminalUI
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// Lists on terminals and in pipes.
 @Suite(.overSockets)

@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 import Basics
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import MatrixCommands
+@testable import PusherCommands
 
 @Suite(.overSockets)
 struct LoadPublisherTests {

@@ -1,7 +1,8 @@
 import Testing
 import Basics
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import PusherCommands
 
 /// The parts of the load generator that need no network.
 struct LoadTests {
@@ -73,7 +74,7 @@ struct LoadTests {
     }
 
     @Test func missingDeliveriesDecideTheStatus() {
-        func status(isInterrupted: Bool = false, _ change: (inout LoadCounts) -> Void) -> pusher_cli.ExitStatus {
+        func status(isInterrupted: Bool = false, _ change: (inout LoadCounts) -> Void) -> CommandKit.ExitStatus {
             var counts = LoadCounts()
             counts.expected = 10
             counts.delivered = 10

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Basics
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// What `matrix listen` prints of the time in which it did not run.
 @Suite(.overSockets)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Basics
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// The `matrix` commands that ask once and end.
 @Suite(.overSockets)

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 import Basics
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import MatrixCommands
 
 /// `matrix push-gateway`. What the gateway itself does: PushGatewayTests.
 @Suite(.overSockets)

@@ -4,7 +4,9 @@ import Testing
 import Basics
 import Transport
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import MatrixCommands
+@testable import PusherCommands
 
 @Suite(.overSockets)
 struct PushGatewayTests {

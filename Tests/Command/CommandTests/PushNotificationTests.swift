@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import MatrixCommands
 
 struct PushNotificationTests {
     /// As Synapse sends it.

@@ -3,7 +3,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// The `pydio` commands that ask once and end.
 @Suite(.overSockets)

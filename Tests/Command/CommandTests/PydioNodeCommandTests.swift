@@ -3,7 +3,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// `pydio cat`, `restore`, `empty-bin`, `share`, `unshare`, `bookmarks`, `changes`.
 @Suite(.overSockets)

@@ -3,7 +3,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import PusherCommands
 
 /// `pydio search`, `stat`, `quota`, `compress`, `extract`, `meta`, `comments`, `lock`, `unlock`, `notify`, `feed`, `chmod`,
 /// `purge`, `mv` and `cp` between workspaces, `--verify`, `watch --since`.

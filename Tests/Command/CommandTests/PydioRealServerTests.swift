@@ -3,7 +3,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// The `pydio` commands where real servers do other things than their documentation lets one expect.
 @Suite(.overSockets)

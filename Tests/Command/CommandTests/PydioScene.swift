@@ -3,7 +3,8 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import PydioCommands
 
 /// A Pydio server, a folder for the login, another for files, and commands that use them.
 final class PydioScene: Sendable {

@@ -3,7 +3,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// `pydio get` and `put`. Names: PydioCommandTests.
 @Suite(.overSockets)

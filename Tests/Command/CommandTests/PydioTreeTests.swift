@@ -4,7 +4,8 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import PydioCommands
 
 /// Random trees, put, copied, moved and got back: what comes back is byte for byte what was sent, or was refused by its name,
 /// and nothing else on the server changes.

@@ -1,7 +1,7 @@
 import Realtime
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 struct RecordTests {
     /// The count at that moment: each member that came since has a line of its own.

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 @testable import MatrixProtocol
-@testable import pusher_cli
+@testable import CommandKit
+@testable import MatrixCommands
+@testable import PusherCommands
 
 /// Which room a name, an alias or a part of one stands for.
 struct RoomNameTests {

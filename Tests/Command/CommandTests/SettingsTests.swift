@@ -1,7 +1,8 @@
 import PusherProtocol
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import PusherCommands
 
 /// What options, contexts and the environment say together.
 struct SettingsTests {
@@ -114,10 +115,10 @@ struct SettingsTests {
         #expect(Complaint.text(wrongUse: message) == text)
     }
 
-    @Test(arguments: pusher_cli.ExitStatus.allCases)
-    func theWorstStatusIsThatOfTheWhole(status: pusher_cli.ExitStatus) {
+    @Test(arguments: CommandKit.ExitStatus.allCases)
+    func theWorstStatusIsThatOfTheWhole(status: CommandKit.ExitStatus) {
         #expect(status.worse(.done) == status)
-        #expect(pusher_cli.ExitStatus.done.worse(status) == status)
+        #expect(CommandKit.ExitStatus.done.worse(status) == status)
         #expect(ExitStatus.timedOut.worse(.refused) == .refused)
         #expect(status.worse(.interrupted) == .interrupted)
     }

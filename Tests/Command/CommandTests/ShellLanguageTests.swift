@@ -1,7 +1,8 @@
 import Testing
 import TerminalUI
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import PusherCommands
 
 /// Words, instructions and completion.
 struct ShellLanguageTests {

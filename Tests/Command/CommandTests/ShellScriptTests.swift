@@ -3,7 +3,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import PusherCommands
 
 /// The shell without anybody at a terminal.
 @Suite(.overSockets)

@@ -5,7 +5,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// What somebody at a terminal is told to wait for.
 @Suite(.overSockets)

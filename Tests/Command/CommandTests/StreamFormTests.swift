@@ -3,7 +3,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 /// `--raw`, `--format` and `-0`.
 @Suite(.overSockets)

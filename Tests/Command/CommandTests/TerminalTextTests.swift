@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import pusher_cli
+@testable import CommandKit
 
 struct TerminalTextTests {
     @Test func onlyWhatTheSourceSaysIsTakenAsItIs() {

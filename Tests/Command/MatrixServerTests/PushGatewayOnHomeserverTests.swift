@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transport
 
-@testable import pusher_cli
+@testable import MatrixCommands
 
 /// Whether our push gateway understands what a real homeserver pushes.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(2)))

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import Basics
 
-@testable import pusher_cli
+@testable import CommandKit
+@testable import MatrixCommands
 
 /// Services whose homeserver is difficult: tokens that expire, limits, gaps, its own death.
 @MainActor

@@ -1,29 +1,36 @@
-import PusherHTTP
-import PusherSwift
+package import PusherHTTP
+package import PusherSwift
 
 /// An error that a command reports in one line and ends with a status of its own.
-protocol ReportableError: Error, CustomStringConvertible {
+package protocol ReportableError: Error, CustomStringConvertible {
     var exitStatus: ExitStatus { get }
+
+    /// What a user can do about it, after its description; nil by default.
+    var advice: String? { get }
+}
+
+extension ReportableError {
+    package var advice: String? { nil }
 }
 
 /// Why a command cannot do what it was asked for.
-struct CommandFailure: ReportableError {
-    let exitStatus: ExitStatus
-    let description: String
+package struct CommandFailure: ReportableError {
+    package let exitStatus: ExitStatus
+    package let description: String
     /// Whether the keys of a Matrix login could not be used, and nothing was done for this reason.
-    let lacksKeys: Bool
+    package let lacksKeys: Bool
 
-    init(_ exitStatus: ExitStatus, _ description: String, lacksKeys: Bool = false) {
+    package init(_ exitStatus: ExitStatus, _ description: String, lacksKeys: Bool = false) {
         self.exitStatus = exitStatus
         self.description = description
         self.lacksKeys = lacksKeys
     }
 
-    static let interrupted = CommandFailure(.interrupted, "interrupted before it was done")
+    package static let interrupted = CommandFailure(.interrupted, "interrupted before it was done")
 }
 
 extension PusherError: ReportableError {
-    var exitStatus: ExitStatus {
+    package var exitStatus: ExitStatus {
         switch kind {
         case .closedByServer: isOfApplication ? .refused : .unavailable
         case .couldNotConnect, .connectionLost, .bufferOverflow, .readingHeld, .readingResumed, .sourceFailed:
@@ -45,7 +52,7 @@ extension PusherError: ReportableError {
 }
 
 extension PusherHTTPError: ReportableError {
-    var exitStatus: ExitStatus {
+    package var exitStatus: ExitStatus {
         switch kind {
         case .rejected where status == 404: .refused  // the application's id is part of every call's path
         case .invalidArgument, .rejected: .badData
@@ -57,7 +64,7 @@ extension PusherHTTPError: ReportableError {
 }
 
 extension PusherWebhookError: ReportableError {
-    var exitStatus: ExitStatus {
+    package var exitStatus: ExitStatus {
         switch kind {
         case .unknownKey, .wrongSignature: .refused
         case .malformed, .outdated, .invalidArgument: .badData

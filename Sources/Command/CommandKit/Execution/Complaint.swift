@@ -1,12 +1,11 @@
 import Foundation
-import MatrixSDK
 
 /// An error in the words of somebody who uses the command: with its options, not with the names of the library.
-enum Complaint {
-    static func text(_ error: any Error) -> String {
+package enum Complaint {
+    package static func text(_ error: any Error) -> String {
         switch error {
-        case let error as MXError: text([error.description, error.advice].compactMap(\.self).joined(separator: ": "))
-        case let error as any ReportableError: text(error.description)
+        case let error as any ReportableError:
+            text([error.description, error.advice].compactMap(\.self).joined(separator: ": "))
         // Its own words repeat what was read.
         case is DecodingError: "the server's answer cannot be read"
         case is CancellationError: CommandFailure.interrupted.description
@@ -16,7 +15,7 @@ enum Complaint {
     }
 
     /// The same of a message of the library.
-    static func text(_ message: String) -> String {
+    package static func text(_ message: String) -> String {
         var message = message
         for (words, better) in translations { message = message.replacing(words, with: better) }
         // --tls is about the server alone.
@@ -27,7 +26,7 @@ enum Complaint {
     }
 
     /// A message about the command line, ArgumentParser's included, in the style of all others: it goes on after `error:`.
-    static func text(wrongUse message: String) -> String {
+    package static func text(wrongUse message: String) -> String {
         let first = message.prefix { $0.isLetter || $0 == "'" }
         // A name in capitals, such as EVENT, stays.
         let isWord = first.count == 1 || first.dropFirst().contains(where: \.isLowercase)

@@ -1,5 +1,5 @@
 /// Does the work, or gives up with `failure` when the time is over.
-func withDeadline<Value: Sendable>(
+package func withDeadline<Value: Sendable>(
     _ duration: Duration, failure: @escaping @Sendable () -> CommandFailure,
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

@@ -1,12 +1,12 @@
-import Glibc
+package import Glibc
 
 /// How many files and sockets the system lets this process have open.
-enum DescriptorLimit {
+package enum DescriptorLimit {
     /// Descriptors that the process needs besides its connections.
     private static let spare = 64
 
     /// Raises the limit to what any command needs; throws if the system does not let it. Event loops cannot do without.
-    static func requireSome() throws(CommandFailure) {
+    package static func requireSome() throws(CommandFailure) {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         // Not further: what the command starts would inherit it.
@@ -17,7 +17,7 @@ enum DescriptorLimit {
     ///
     /// - Returns: The limit from now on.
     @discardableResult
-    static func raise() -> rlim_t {
+    package static func raise() -> rlim_t {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max
@@ -26,7 +26,7 @@ enum DescriptorLimit {
     }
 
     /// Raises the limit as far as it goes; throws if that is not enough for so many sockets.
-    static func require(sockets: Int) throws(CommandFailure) {
+    package static func require(sockets: Int) throws(CommandFailure) {
         let (limit, needed) = (raise(), sockets + spare)
         guard limit >= rlim_t(needed) else {
             throw CommandFailure(

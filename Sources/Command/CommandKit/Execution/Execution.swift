@@ -1,26 +1,27 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
 
 /// A command that has no end of its own, or that makes an orderly one when a signal comes: it watches for signals itself.
-protocol EndedBySignal: ParsableCommand {
+package protocol EndedBySignal: ParsableCommand {
     /// Whether it does so with these arguments. By default it does.
     var endsBySignal: Bool { get }
 }
 
 extension EndedBySignal {
-    var endsBySignal: Bool { true }
+    package var endsBySignal: Bool { true }
 }
 
 /// A command whose arguments are looked at once every option is known. In `validate()` the value of a misspelt option would still
 /// count as an argument, and the complaint would be about that.
-protocol ArgumentChecking: ParsableCommand {
+package protocol ArgumentChecking: ParsableCommand {
     func checkArguments() throws
 }
 
 /// Runs one command from its arguments to the exit status: the one place where errors become words and a status, where a signal
 /// breaks work off, and where output that could not be written is noticed.
-enum Execution {
-    static func run(_ arguments: [String]? = nil) async -> Never {
+package enum Execution {
+    /// - Parameter root: The command that has all others.
+    package static func run(_ root: any ParsableCommand.Type) async -> Never {
         StandardDescriptors.occupy()
         signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
         signal(SIGQUIT, SIG_DFL)  // Swift would take Ctrl-\ for a crash
@@ -28,11 +29,11 @@ enum Execution {
         let columns = Environment["COLUMNS"].flatMap { Int($0) } ?? StandardOutput.columns ?? leastColumns
         if columns < leastColumns { setenv("COLUMNS", "\(leastColumns)", 1) }
         var status = ExitStatus.done
-        let usage = UsageMistake(arguments ?? Array(CommandLine.arguments.dropFirst()))
+        let usage = UsageMistake(Array(CommandLine.arguments.dropFirst()), of: root)
         do {
             try DescriptorLimit.requireSome()
             if let mistake = usage.ofHelp { throw ValidationError(mistake) }
-            let command = try PusherCommand.parseAsRoot(arguments)
+            let command = try root.parseAsRoot()
             do {
                 try (command as? any ArgumentChecking)?.checkArguments()
                 try await perform(command)
@@ -81,16 +82,16 @@ enum Execution {
             StandardError.complain(CommandFailure.interrupted)
             return .interrupted
         }
-        let code = PusherCommand.exitCode(for: error)
+        let code = usage.root.exitCode(for: error)
         if code.isSuccess {  // --help, --version, a script for a shell
-            _ = StandardOutput.write((PusherCommand.fullMessage(for: error) + "\n").utf8)
+            _ = StandardOutput.write((usage.root.fullMessage(for: error) + "\n").utf8)
             return .done
         }
         guard code == .validationFailure else {
             StandardError.complain(error)
             return .unavailable
         }
-        let message = PusherCommand.message(for: error)
+        let message = usage.root.message(for: error)
         return refuse(usage.better(than: message) ?? message, hint: usage.hint)
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// Exit statuses of every command; the numbers are those of sysexits.h, and 128 and the signal's number for Ctrl-C, as shells
 /// have it.
-enum ExitStatus: Int32, Sendable, CaseIterable {
+package enum ExitStatus: Int32, Sendable, CaseIterable {
     case done = 0
     /// The command line or the environment cannot be used; nothing was done.
     case wrongUse = 64
@@ -19,7 +19,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case interrupted = 130
 
     /// Ends the command with this status, without another word.
-    func exit() throws {
+    package func exit() throws {
         if self != .done { throw ExitCode(rawValue) }
     }
 
@@ -31,5 +31,5 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     private var severity: Int { Self.bySeverity.firstIndex(of: self) ?? 0 }
 
     /// The worse of the two.
-    func worse(_ other: ExitStatus) -> ExitStatus { severity >= other.severity ? self : other }
+    package func worse(_ other: ExitStatus) -> ExitStatus { severity >= other.severity ? self : other }
 }

@@ -4,7 +4,7 @@ import Foundation
 
 /// Ctrl-C, a polite kill and a terminal that goes away end a command cleanly; a second signal ends it at once, with
 /// ``ExitStatus/interrupted``.
-final class SignalWatch {
+package final class SignalWatch {
     /// Without HUP if that is ignored from the start: then `nohup` wants the command to go on.
     private static let numbers: [Int32] = {
         var action = sigaction()
@@ -23,7 +23,7 @@ final class SignalWatch {
     private let sources: [any DispatchSourceSignal]
 
     /// - Parameter count: How many signals of a kind are taken before the next one ends the command at once.
-    init(taking count: Int = 1, _ onSignal: @escaping @Sendable () -> Void) {
+    package init(taking count: Int = 1, _ onSignal: @escaping @Sendable () -> Void) {
         let registered = DispatchSemaphore(value: 0)
         let isFirst = Self.watchCount.withLock { count in
             count += 1
@@ -53,7 +53,7 @@ final class SignalWatch {
     }
 
     /// Does the work, or leaves it when a signal comes; then it returns nil.
-    static func interrupting<Value: Sendable>(
+    package static func interrupting<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         // Before the work begins: a signal that comes at once must not take its default action.
@@ -73,7 +73,7 @@ final class SignalWatch {
 
     /// Does work that stops in good order: the first signal calls `stop`, the second cancels the work, which can still report
     /// how far it got.
-    static func stopping(
+    package static func stopping(
         _ stop: @escaping @Sendable () -> Void, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -96,7 +96,7 @@ final class SignalWatch {
     }
 
     /// Does work that is worth nothing unless it is finished.
-    static func finishing<Value: Sendable>(
+    package static func finishing<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         guard let value = try await interrupting(work) else { throw CommandFailure.interrupted }
@@ -104,7 +104,7 @@ final class SignalWatch {
     }
 
     /// From now on a signal ends the command at once, unless another watch is there.
-    func cancel() {
+    package func cancel() {
         for source in sources { source.cancel() }
         Self.watchCount.withLock { count in
             count -= 1
@@ -114,7 +114,7 @@ final class SignalWatch {
     }
 
     /// Returns at the first signal. `ready` is called once signals are awaited, and false from it returns at once.
-    static func wait(ready: () -> Bool) async {
+    package static func wait(ready: () -> Bool) async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let watch = SignalWatch { continuation.yield() }
         if ready() {

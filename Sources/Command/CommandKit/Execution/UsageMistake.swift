@@ -1,7 +1,9 @@
-import ArgumentParser
+package import ArgumentParser
 
 /// Mistakes on a command line of which ArgumentParser names something else than what is wrong.
-struct UsageMistake {
+package struct UsageMistake {
+    /// The command that has all others.
+    package let root: any ParsableCommand.Type
     private let arguments: [String]
     /// The command that the arguments name, and how it is called from the root on.
     private let command: any ParsableCommand.Type
@@ -9,8 +11,8 @@ struct UsageMistake {
     /// What comes after its name.
     private let rest: ArraySlice<String>
 
-    init(_ arguments: [String]) {
-        var command: any ParsableCommand.Type = PusherCommand.self
+    package init(_ arguments: [String], of root: any ParsableCommand.Type) {
+        var command = root
         var path = [Self.name(of: command)]
         var rest = arguments[...]
         if rest.first == "help" { rest.removeFirst() }
@@ -19,17 +21,17 @@ struct UsageMistake {
             path.append(Self.name(of: subcommand))
             rest.removeFirst()
         }
-        (self.arguments, self.command, self.path, self.rest) = (arguments, command, path, rest)
+        (self.root, self.arguments, self.command, self.path, self.rest) = (root, arguments, command, path, rest)
     }
 
     /// Where more can be read.
-    var hint: String { "See '\(path.joined(separator: " ")) --help' for more information." }
+    package var hint: String { "See '\(path.joined(separator: " ")) --help' for more information." }
 
     /// A name after `help` that is no command's; ArgumentParser passes over it.
-    var ofHelp: String? { arguments.first == "help" ? unknownCommand : nil }
+    package var ofHelp: String? { arguments.first == "help" ? unknownCommand : nil }
 
     /// What is wrong, if it is not what ArgumentParser says.
-    func better(than message: String) -> String? {
+    package func better(than message: String) -> String? {
         if message.contains("nexpected argument") { return unknownCommand }
         if message.hasPrefix("Missing expected argument") { return unknownOption }
         guard message.hasPrefix("Missing value for") else { return nil }
@@ -43,10 +45,10 @@ struct UsageMistake {
         let place = arguments.count - rest.count + index - rest.startIndex
         joined[place] += "=" + joined.remove(at: place + 1)
         do {
-            _ = try PusherCommand.parseAsRoot(joined)
+            _ = try root.parseAsRoot(joined)
             return "the value '\(rest[index + 1])' is invalid for '\(rest[index])'"
         } catch {
-            return PusherCommand.message(for: error)
+            return root.message(for: error)
         }
     }
 
@@ -60,7 +62,7 @@ struct UsageMistake {
 
     /// An option that the command does not have, where an argument that it needs is missing as well.
     private var unknownOption: String? {
-        let help = PusherCommand.helpMessage(for: command, columns: 1000)
+        let help = root.helpMessage(for: command, columns: 1000)
         let known = help.matches(of: /(?:^|[\s(\/])(--?[A-Za-z0-9][-A-Za-z0-9]*)/).map { String($0.1) }
         let given = rest.prefix { $0 != "--" }.compactMap { $0.wholeMatch(of: /(--?[A-Za-z][-A-Za-z0-9]*)(?:=.*)?/) }
         return given.map { String($0.1) }.first { !known.contains($0) }.map {

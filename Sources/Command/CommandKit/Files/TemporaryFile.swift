@@ -1,11 +1,11 @@
-import Foundation
+package import Foundation
 
 /// A file without a name: it is gone when the command ends, however that happens.
-struct TemporaryFile {
+package struct TemporaryFile {
     private let handle: FileHandle
 
     /// - Parameter write: Makes a file at the path that it is given; nobody else can look into its folder.
-    static func holding(_ write: (URL) async throws -> Void) async throws -> TemporaryFile {
+    package static func holding(_ write: (URL) async throws -> Void) async throws -> TemporaryFile {
         try await withPath { file in
             try await write(file)
             do {
@@ -17,7 +17,7 @@ struct TemporaryFile {
     }
 
     /// A path for a file that is deleted afterwards; nobody else can look into its folder.
-    static func withPath<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
+    package static func withPath<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
@@ -33,7 +33,7 @@ struct TemporaryFile {
     ///
     /// - Returns: Whether all of it was taken.
     @discardableResult
-    func copyToStandardOutput() throws(CommandFailure) -> Bool {
+    package func copyToStandardOutput() throws(CommandFailure) -> Bool {
         signal(SIGPIPE, SIG_IGN)
         do {
             while let piece = try handle.read(upToCount: 1 << 16), !piece.isEmpty {

@@ -1,10 +1,10 @@
-import Basics
-import Foundation
+package import Basics
+package import Foundation
 
 /// A private file in one of the user's folders for this command.
-struct UserFile {
+package struct UserFile {
     /// Which of the user's folders it is in (XDG Base Directory Specification).
-    enum Base {
+    package enum Base {
         /// `$XDG_CONFIG_HOME`, else `~/.config`.
         case configuration
         /// `$XDG_STATE_HOME`, else `~/.local/state`.
@@ -13,7 +13,7 @@ struct UserFile {
         case data
 
         /// The command's folder in it.
-        var folder: URL {
+        package var folder: URL {
             // Foundation asks the system's list of users alone.
             let own = Environment["HOME"].map { URL(filePath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
             // A relative path there is to be ignored (XDG Base Directory Specification).
@@ -41,23 +41,23 @@ struct UserFile {
     private static let maximumSize = 1 << 20
     private static let patience: Duration = .seconds(10)
 
-    let folder: URL
-    let file: URL
+    package let folder: URL
+    package let file: URL
     private let cure: String?
 
     /// - Parameters:
     ///   - name: Its path in the folder.
     ///   - cure: What to do if others may have read it.
-    init(_ name: String, in base: Base = .configuration, ifReadByOthers cure: String? = nil) {
+    package init(_ name: String, in base: Base = .configuration, ifReadByOthers cure: String? = nil) {
         self.cure = cure
         file = base.folder.appending(path: name)
         folder = file.deletingLastPathComponent()
     }
 
-    var exists: Bool { FileManager.default.fileExists(atPath: file.path) }
+    package var exists: Bool { FileManager.default.fileExists(atPath: file.path) }
 
     /// Nil if there is none. One that others can read is refused.
-    func read() throws(CommandFailure) -> Data? {
+    package func read() throws(CommandFailure) -> Data? {
         do throws(PrivateFileError) {
             return try PrivateFile(file.path).read(upTo: Self.maximumSize)
         } catch {
@@ -68,14 +68,14 @@ struct UserFile {
 
     /// - Returns: A lock on the new file.
     @discardableResult
-    func write(_ data: Data) throws(CommandFailure) -> FileLock {
+    package func write(_ data: Data) throws(CommandFailure) -> FileLock {
         try makeFolder()
         return try Self.replace(file, with: data)
     }
 
     /// Writes a file that nobody else can read at any moment, in the place of one that may be there.
     @discardableResult
-    static func replace(_ file: URL, with data: Data) throws(CommandFailure) -> FileLock {
+    package static func replace(_ file: URL, with data: Data) throws(CommandFailure) -> FileLock {
         do throws(PrivateFileError) {
             return try PrivateFile(file.path).replace(with: data)
         } catch {
@@ -83,7 +83,7 @@ struct UserFile {
         }
     }
 
-    func remove() throws(CommandFailure) {
+    package func remove() throws(CommandFailure) {
         do throws(PrivateFileError) {
             try PrivateFile(file.path).remove()
         } catch {
@@ -92,7 +92,7 @@ struct UserFile {
     }
 
     /// Makes the folder, and keeps others out of it.
-    func makeFolder() throws(CommandFailure) {
+    package func makeFolder() throws(CommandFailure) {
         do {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -107,7 +107,7 @@ struct UserFile {
     /// Nobody else changes files of the folder meanwhile, as long as all who do call this.
     ///
     /// - Throws: If another process changes them for longer than 10 s.
-    func locking<Value>(_ body: () throws(CommandFailure) -> Value) throws(CommandFailure) -> Value {
+    package func locking<Value>(_ body: () throws(CommandFailure) -> Value) throws(CommandFailure) -> Value {
         try makeFolder()
         let lock: FileLock
         do throws(FileLock.Failure) {

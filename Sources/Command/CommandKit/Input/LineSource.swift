@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 
 /// Standard input, line by line as it comes. A thread of its own reads it, a little further than lines are taken.
-final class LineSource: Sendable {
+package final class LineSource: Sendable {
     private enum End {
         case reached
         case stopped
@@ -11,13 +11,13 @@ final class LineSource: Sendable {
     }
 
     /// What nobody has taken.
-    struct Rest {
+    package struct Rest {
         /// Lines that have been read.
-        let count: Int
+        package let count: Int
         /// Whether that is all: the input has no more.
-        let isAll: Bool
+        package let isAll: Bool
         /// Whether somebody wanted it to stop.
-        let isStopped: Bool
+        package let isStopped: Bool
     }
 
     private struct State {
@@ -42,7 +42,7 @@ final class LineSource: Sendable {
     /// - Parameters:
     ///   - readAhead: Lines that wait, beside those of one read, before reading does.
     ///   - maximumLength: Bytes of one line.
-    init(readAhead: Int, maximumLength: Int) {
+    package init(readAhead: Int, maximumLength: Int) {
         (self.readAhead, self.maximumLength) = (readAhead, maximumLength)
         // It would write over what is typed.
         if isatty(STDIN_FILENO) == 1 { StatusLine.end() }
@@ -50,7 +50,7 @@ final class LineSource: Sendable {
     }
 
     /// Reads no more, gives no more lines, and ends what is waited for.
-    func stop() {
+    package func stop() {
         let (mustWake, wait) = state.withLock { state in
             state.isStopping = true
             defer { state.isFull = false }
@@ -60,10 +60,10 @@ final class LineSource: Sendable {
         if mustWake { room.signal() }
     }
 
-    var isStopping: Bool { state.withLock { $0.isStopping } }
+    package var isStopping: Bool { state.withLock { $0.isStopping } }
 
     /// Waits for something that is not worth waiting for once it is to stop: ``stop()`` cancels it.
-    func untilStopped(_ work: @escaping @Sendable () async throws -> Void) async throws {
+    package func untilStopped(_ work: @escaping @Sendable () async throws -> Void) async throws {
         let wait = Task { try await work() }
         let isStopping = state.withLock { state in
             state.wait = wait
@@ -75,7 +75,7 @@ final class LineSource: Sendable {
     }
 
     /// Stops, and says what is left.
-    func rest() async -> Rest {
+    package func rest() async -> Rest {
         let isStopped = isStopping
         stop()
         while state.withLock({ $0.end == nil }) { await waitForNews() }
@@ -86,12 +86,12 @@ final class LineSource: Sendable {
     }
 
     /// Whether a line could be taken now.
-    var hasLines: Bool { state.withLock { !$0.lines.isEmpty } }
+    package var hasLines: Bool { state.withLock { !$0.lines.isEmpty } }
 
     /// Waits until there is a line, and takes those that are there; none at the end, and when it is to stop.
     ///
     /// - Throws: If the input cannot be read.
-    func next(atMost count: Int) async throws(CommandFailure) -> [InputLine] {
+    package func next(atMost count: Int) async throws(CommandFailure) -> [InputLine] {
         while true {
             let (lines, end, mustWake) = state.withLock { state -> ([InputLine], End?, Bool) in
                 guard !state.isStopping else { return ([], state.end ?? .stopped, false) }

@@ -1,13 +1,13 @@
 /// A line of input, without the LF or CRLF at its end.
-struct InputLine: Sendable {
+package struct InputLine: Sendable {
     /// Counted from 1.
-    let number: Int
+    package let number: Int
     /// Fails if it is too long, or not UTF-8.
-    let text: Result<String, CommandFailure>
+    package let text: Result<String, CommandFailure>
 }
 
 /// Cuts bytes into lines. Keeps no more of a line than may be in one.
-struct LineSplitter {
+package struct LineSplitter {
     private let maximumLength: Int
     private var number = 0
     private var bytes: [UInt8] = []
@@ -19,12 +19,12 @@ struct LineSplitter {
 
     /// - Parameter maximumLength: Bytes of one line. A longer one fails, before it ends if that is not near, and the next one
     ///   is fine.
-    init(maximumLength: Int) {
+    package init(maximumLength: Int) {
         self.maximumLength = maximumLength
     }
 
     /// The lines that end in the next bytes, and the one behind them if it is too long.
-    mutating func split(_ chunk: ArraySlice<UInt8>) -> [InputLine] {
+    package mutating func split(_ chunk: ArraySlice<UInt8>) -> [InputLine] {
         var lines: [InputLine] = []
         var rest = chunk
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -46,7 +46,7 @@ struct LineSplitter {
     }
 
     /// The line behind the last line end; nil if there is none, or it was refused.
-    mutating func end() -> InputLine? {
+    package mutating func end() -> InputLine? {
         length == 0 ? nil : finish()
     }
 

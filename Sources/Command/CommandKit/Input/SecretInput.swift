@@ -1,11 +1,11 @@
 import Foundation
 
 /// A password or a token that the user gives: never as an argument, which the process list shows.
-enum SecretInput {
+package enum SecretInput {
     private static let maximumLength = 1 << 14
 
     /// All of standard input but the line's end. Nil if the task was cancelled meanwhile.
-    static func fromStandardInput(_ what: String) throws(CommandFailure) -> String? {
+    package static func fromStandardInput(_ what: String) throws(CommandFailure) -> String? {
         try StatusLine.pausing { () throws(CommandFailure) in try allOfStandardInput(what) }
     }
 
@@ -32,7 +32,7 @@ enum SecretInput {
     }
 
     /// Two passwords, one a line. Nil if the task was cancelled meanwhile.
-    static func oldAndNewFromStandardInput() throws(CommandFailure) -> (old: String, new: String)? {
+    package static func oldAndNewFromStandardInput() throws(CommandFailure) -> (old: String, new: String)? {
         guard let text = try fromStandardInput("old and the new password") else { return nil }
         let lines = text.split(separator: /\r?\n/, omittingEmptySubsequences: false).map { String($0) }
         guard lines.count == 2, !lines[0].isEmpty, !lines[1].isEmpty else {
@@ -42,7 +42,7 @@ enum SecretInput {
     }
 
     /// A new password, typed once more so that it is what it should be. Nil if Ctrl-C was typed.
-    static func typedTwice(_ prompt: TerminalText) throws(CommandFailure) -> String? {
+    package static func typedTwice(_ prompt: TerminalText) throws(CommandFailure) -> String? {
         guard let first = try typed(prompt), let second = try typed("The same again: ") else { return nil }
         guard first == second else {
             throw CommandFailure(.badData, "the two passwords differ; nothing is changed")
@@ -51,7 +51,7 @@ enum SecretInput {
     }
 
     /// A line typed at the terminal, where it is not shown unless it may be. Nil if Ctrl-C was typed.
-    static func typed(
+    package static func typed(
         _ prompt: TerminalText, what: String = "password", isShown: Bool = false, option: String = "--password-stdin"
     ) throws(CommandFailure) -> String? {
         guard
@@ -66,7 +66,7 @@ enum SecretInput {
     /// The same of a line that may be empty.
     ///
     /// - Parameter reason: Says what to do if there is no terminal.
-    static func typedLine(
+    package static func typedLine(
         _ prompt: TerminalText, isShown: Bool, withoutTerminal reason: String
     ) throws(CommandFailure) -> String? {
         try StatusLine.pausing { () throws(CommandFailure) in

@@ -1,12 +1,12 @@
 import Foundation
 
 /// A question that is answered with yes or no before something is done that cannot be undone.
-enum TerminalQuestion {
+package enum TerminalQuestion {
     /// Whether somebody is there to answer.
-    static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 }
+    package static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// Whether there is a terminal, wherever standard input comes from.
-    static var hasTerminal: Bool {
+    package static var hasTerminal: Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else { return false }
         close(terminal)
@@ -16,7 +16,7 @@ enum TerminalQuestion {
     /// Asks until there is an answer; an empty line is no.
     ///
     /// - Parameter question: Without the choices.
-    static func isConfirmed(_ question: TerminalText) throws(CommandFailure) -> Bool {
+    package static func isConfirmed(_ question: TerminalText) throws(CommandFailure) -> Bool {
         let answer = try answer(
             "\(question) [y/N] ", ifEmpty: false, withoutTerminal: "there is no terminal to ask on: use --force")
         guard let answer else { throw CommandFailure(.interrupted, "interrupted: nothing is deleted") }
@@ -28,7 +28,7 @@ enum TerminalQuestion {
     /// - Parameters:
     ///   - answer: What an empty line means; nil asks again.
     ///   - reason: Says what to do if there is no terminal.
-    static func answer(
+    package static func answer(
         _ question: TerminalText, ifEmpty answer: Bool? = nil, withoutTerminal reason: String
     ) throws(CommandFailure) -> Bool? {
         while let line = try SecretInput.typedLine(question, isShown: true, withoutTerminal: reason) {

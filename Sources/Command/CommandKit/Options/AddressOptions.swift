@@ -1,28 +1,30 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
-import PusherSwift
+package import PusherSwift
 import PusherProtocol
 
 /// Where the server is: the same for every command that reaches one.
-struct AddressOptions: ParsableArguments {
+package struct AddressOptions: ParsableArguments {
     @Option(help: "A cluster of Pusher Channels, such as eu. Default: $PUSHER_CLUSTER.")
-    var cluster: String?
+    package var cluster: String?
 
     @Option(
         help: ArgumentHelp(
             "The server: a host, HOST:PORT or a URL. Overrides --cluster. Default: $PUSHER_HOST.", valueName: "host"))
-    var host: String?
+    package var host: String?
 
     @Option(help: "The server's port. Default: $PUSHER_PORT, else 443 with TLS and 80 without.")
-    var port: Int?
+    package var port: Int?
 
     @Option(help: "A prefix before /app and /apps, for servers behind a reverse proxy.")
-    var path: String?
+    package var path: String?
 
     @Flag(inversion: .prefixedNo, help: "Use TLS. Default: $PUSHER_TLS, else yes.")
-    var tls: Bool?
+    package var tls: Bool?
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         guard port.map({ (1...65535).contains($0) }) ?? true else {
             throw ValidationError("--port must be 1 to 65535.")
         }
@@ -56,7 +58,7 @@ struct AddressOptions: ParsableArguments {
     }
 
     /// The settings that these options and those of the network give.
-    func settings(_ network: NetworkOptions) throws -> Settings {
+    package func settings(_ network: NetworkArguments) throws -> Settings {
         var settings = Settings()
         (settings.cluster, settings.port, settings.path, settings.tls) = (cluster, port, path, tls)
         if let address = try address() { settings.take(address) }
@@ -66,10 +68,10 @@ struct AddressOptions: ParsableArguments {
 }
 
 extension Settings {
-    var pusherHost: PusherHost {
+    package var pusherHost: PusherHost {
         if let host { return .host(host) }
         return cluster.map { .cluster($0) } ?? .defaultHost
     }
 
-    var usesTLS: Bool { tls ?? true }
+    package var usesTLS: Bool { tls ?? true }
 }

@@ -1,43 +1,45 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
 import PusherProtocol
-import PusherSwift
+package import PusherSwift
 
 /// Where the server is, how to be let in, and how to stay: the same for every command that connects.
-struct ConnectionOptions: ParsableArguments {
-    @OptionGroup var credentials: CredentialOptions
-    @OptionGroup var masterKey: MasterKeyOption
-    @OptionGroup var address: AddressOptions
-    @OptionGroup var network: NetworkOptions
+package struct ConnectionOptions: ParsableArguments {
+    @OptionGroup package var credentials: CredentialOptions
+    @OptionGroup package var masterKey: MasterKeyOption
+    @OptionGroup package var address: AddressOptions
+    @OptionGroup package var network: NetworkArguments
 
     @Option(help: "URL of the auth endpoint for private and presence channels.")
-    var authEndpoint: String?
+    package var authEndpoint: String?
 
     @Option(help: "URL of the auth endpoint for users who sign in.")
-    var userAuthEndpoint: String?
+    package var userAuthEndpoint: String?
 
     @Option(help: "A header for the auth endpoints, as 'Name: value'. May be repeated.")
-    var authHeader: [String] = []
+    package var authHeader: [String] = []
 
     @Option(help: "A header for the WebSocket handshake, as 'Name: value'. May be repeated.")
-    var header: [String] = []
+    package var header: [String] = []
 
     @Option(help: "Ping the server after this many seconds of silence; it may ask for less. Default: 120.")
-    var activityTimeout: Double?
+    package var activityTimeout: Double?
 
     @Option(help: "Seconds to wait for the answer to a ping. Default: 30.")
-    var pongTimeout: Double?
+    package var pongTimeout: Double?
 
     @Flag(help: "Offer the server message compression (permessage-deflate).")
-    var compression = false
+    package var compression = false
 
     @Option(help: "The longest wait before reconnecting, in seconds. Default: 120.")
-    var maxReconnectDelay: Double?
+    package var maxReconnectDelay: Double?
 
     @Flag(help: "Log what happens to standard error.")
-    var verbose = false
+    package var verbose = false
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         _ = try HeaderOption.fields(authHeader, of: "--auth-header")
         try HeaderOption.checkHandshake(header, of: "--header")
         for (name, seconds) in [
@@ -55,7 +57,7 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// What options, context and environment say together.
-    func settings() throws -> Settings {
+    package func settings() throws -> Settings {
         var options = try address.settings(network)
         (options.authEndpoint, options.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
         options.encryptionMasterKey = masterKey.given
@@ -65,7 +67,7 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// What the client is made with.
-    func clientOptions(_ settings: Settings) throws -> PusherClientOptions {
+    package func clientOptions(_ settings: Settings) throws -> PusherClientOptions {
         var options = PusherClientOptions(
             authMethod: authMethod(settings), host: settings.pusherHost, port: settings.port, path: settings.path,
             useTLS: settings.usesTLS)
@@ -86,7 +88,7 @@ struct ConnectionOptions: ParsableArguments {
     /// A client that is not connected yet.
     ///
     /// - Parameter channels: Those that it is to subscribe to.
-    func client(
+    package func client(
         as user: UserOptions, of channels: [String], _ change: (inout PusherClientOptions) -> Void = { _ in }
     ) throws -> Pusher {
         let settings = try settings()
@@ -110,20 +112,20 @@ struct ConnectionOptions: ParsableArguments {
 
 extension PusherClientOptions {
     /// Lets the client give up a little earlier than the command, so that the command can say what was missing.
-    mutating func limitConnecting(to seconds: Double) {
+    package mutating func limitConnecting(to seconds: Double) {
         connectTimeout = .seconds(seconds * 0.95)
     }
 
     /// The same for every wait for the server.
-    mutating func limitWaits(to seconds: Double) {
+    package mutating func limitWaits(to seconds: Double) {
         limitConnecting(to: seconds)
         (authTimeout, subscriptionTimeout) = (connectTimeout, connectTimeout)
     }
 }
 
 /// A URL as an option takes it for something that answers over HTTP.
-enum HTTPURL {
-    static func isOne(_ text: String) -> Bool {
+package enum HTTPURL {
+    package static func isOne(_ text: String) -> Bool {
         guard let url = URL(string: text), url.host?.isEmpty == false else { return false }
         return ["http", "https"].contains(url.scheme?.lowercased())
     }

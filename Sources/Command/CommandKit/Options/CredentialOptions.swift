@@ -1,28 +1,30 @@
-import ArgumentParser
+package import ArgumentParser
 import Basics
-import PusherHTTP
+package import PusherHTTP
 import PusherProtocol
 
 /// Whose application it is, and what its signatures and keys are made with.
-struct CredentialOptions: ParsableArguments {
+package struct CredentialOptions: ParsableArguments {
     @Option(
         help: """
             Use this context (see pusher-cli context). Default: $PUSHER_CONTEXT, else the one chosen with context use, \
             else a running serve, else the first one that was added.
             """,
         completion: .custom { _, _, _ in ContextName.known })
-    var context: String?
+    package var context: String?
 
     @Option(help: "The application's key. Default: $PUSHER_KEY.")
-    var key: String?
+    package var key: String?
 
     @Option(
         help: """
             The application's secret, to sign locally. Prefer $PUSHER_SECRET: the process list shows arguments.
             """)
-    var secret: String?
+    package var secret: String?
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         try EmptyValue.refuse(("--key", key), ("--secret", secret))
     }
 
@@ -30,7 +32,8 @@ struct CredentialOptions: ParsableArguments {
     ///
     /// - Parameter options: What the command's other options say.
     /// - Parameter needsServer: Whether the command connects to the application's server.
-    func settings(_ options: Settings = Settings(), needsServer: Bool = true) throws(CommandFailure) -> Settings {
+    package func settings(_ options: Settings = Settings(), needsServer: Bool = true) throws(CommandFailure) -> Settings
+    {
         var options = options
         options.key = key
         options.secret = SecretOption.secret.argument(secret)
@@ -56,14 +59,14 @@ struct CredentialOptions: ParsableArguments {
     }
 
     /// The same with an encryption master key, for commands without other options of this kind.
-    func settings(_ masterKey: MasterKeyOption) throws(CommandFailure) -> Settings {
+    package func settings(_ masterKey: MasterKeyOption) throws(CommandFailure) -> Settings {
         var options = Settings()
         options.encryptionMasterKey = masterKey.given
         return try settings(options, needsServer: false)
     }
 
     /// - Parameter encrypts: Whether it is to sign for an encrypted channel, which it cannot without a master key.
-    func signer(_ masterKey: MasterKeyOption, encrypts: Bool = false) throws -> PusherSigner {
+    package func signer(_ masterKey: MasterKeyOption, encrypts: Bool = false) throws -> PusherSigner {
         let settings = try settings(masterKey)
         try settings.requireSigning(encrypts: encrypts)
         return PusherSigner(
@@ -73,21 +76,25 @@ struct CredentialOptions: ParsableArguments {
 }
 
 /// A secret that may come as an argument, but should come from the environment.
-struct SecretOption {
-    static let secret = SecretOption(name: "--secret", variable: "PUSHER_SECRET")
-    static let encryptionMasterKey = SecretOption(
+package struct SecretOption {
+    package static let secret = SecretOption(name: "--secret", variable: "PUSHER_SECRET")
+    package static let encryptionMasterKey = SecretOption(
         name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY")
 
-    let name: String
-    let variable: String
+    package let name: String
+    package let variable: String
 
-    var names: String { "\(name) (or \(variable))" }
+    package init(name: String, variable: String) {
+        (self.name, self.variable) = (name, variable)
+    }
+
+    package var names: String { "\(name) (or \(variable))" }
 
     /// What the user has been warned of.
     private static let warned = Lock<Set<String>>([])
 
     /// The argument, with a warning; nil if there is none.
-    func argument(_ argument: String?) -> String? {
+    package func argument(_ argument: String?) -> String? {
         guard let argument else { return nil }
         if Self.warned.withLock({ $0.insert(name).inserted }) {
             StandardError.write("warning: the process list shows \(name) to everyone; use \(variable) instead")
@@ -96,12 +103,12 @@ struct SecretOption {
     }
 
     /// The argument, with a warning, or what the environment says.
-    func given(_ argument: String?) -> String? { self.argument(argument) ?? Environment[variable] }
+    package func given(_ argument: String?) -> String? { self.argument(argument) ?? Environment[variable] }
 }
 
 /// `--key "$KEY"` without a `KEY`: what the context or the environment says instead may be of another application.
-enum EmptyValue {
-    static func refuse(_ options: (name: String, value: String?)...) throws {
+package enum EmptyValue {
+    package static func refuse(_ options: (name: String, value: String?)...) throws {
         for (name, value) in options where value?.isEmpty == true { throw ValidationError("\(name) is empty.") }
     }
 }

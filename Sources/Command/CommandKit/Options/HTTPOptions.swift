@@ -1,32 +1,36 @@
-import ArgumentParser
-import PusherHTTP
+package import ArgumentParser
+package import PusherHTTP
 import PusherProtocol
 
 /// Which application the HTTP API is asked about.
-struct ApplicationOptions: ParsableArguments {
+package struct ApplicationOptions: ParsableArguments {
     @Option(help: "The application's id. Default: $PUSHER_APP_ID.")
-    var appId: String?
+    package var appId: String?
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         try EmptyValue.refuse(("--app-id", appId))
         if let appId { try NameArguments.pathSegment(appId, of: "--app-id") }
     }
 }
 
 /// How the HTTP API is called.
-struct HTTPOptions: ParsableArguments {
-    @OptionGroup var application: ApplicationOptions
-    @OptionGroup var credentials: CredentialOptions
-    @OptionGroup var address: AddressOptions
-    @OptionGroup var network: NetworkOptions
+package struct HTTPOptions: ParsableArguments {
+    @OptionGroup package var application: ApplicationOptions
+    @OptionGroup package var credentials: CredentialOptions
+    @OptionGroup package var address: AddressOptions
+    @OptionGroup package var network: NetworkArguments
 
     @Option(help: "Give up on a request after this many seconds.")
-    var timeout = 30.0
+    package var timeout = 30.0
 
     @Flag(help: "Name the server on standard error. On a terminal, commands that publish or delete always do.")
-    var verbose = false
+    package var verbose = false
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         try Seconds.check("--timeout", timeout)
     }
 
@@ -34,7 +38,7 @@ struct HTTPOptions: ParsableArguments {
     ///   - channels: Those that it is to publish on.
     ///   - masterKey: For those of them that are encrypted.
     ///   - change: What the command changes there, which is said with the server's name; nil if it only reads.
-    func api(
+    package func api(
         publishingOn channels: [String] = [], _ masterKey: MasterKeyOption? = nil, change: String? = nil
     ) throws -> HTTPAPI {
         var options = try address.settings(network)
@@ -48,13 +52,13 @@ struct HTTPOptions: ParsableArguments {
 }
 
 /// The HTTP API of an application, as a command asks it.
-struct HTTPAPI: Sendable {
-    let client: PusherHTTPClient
+package struct HTTPAPI: Sendable {
+    package let client: PusherHTTPClient
     /// For people.
-    let serverName: String
+    package let serverName: String
 
     /// Asks, and says so while the answer does not come.
-    func ask<Answer, Failure: Error>(
+    package func ask<Answer, Failure: Error>(
         _ question: (PusherHTTPClient) async throws(Failure) -> Answer
     ) async throws(Failure) -> Answer {
         try await StatusLine.waiting(for: "the answer of \(serverName)") { () async throws(Failure) -> Answer in
@@ -65,7 +69,7 @@ struct HTTPAPI: Sendable {
 
 extension Settings {
     /// - Parameter channels: Those that it is to publish on, if that is known.
-    func httpClient(
+    package func httpClient(
         timeout: Duration = .seconds(30), publishingOn channels: [String] = []
     ) throws(CommandFailure) -> PusherHTTPClient {
         try requirePublishing(on: channels)
@@ -77,7 +81,7 @@ extension Settings {
     }
 
     /// Says on standard error what is done where: on a terminal, and elsewhere if `verbose`.
-    func announce(_ action: String, verbose: Bool) {
+    package func announce(_ action: String, verbose: Bool) {
         guard verbose || StandardError.isTerminal else { return }
         let source: TerminalText =
             switch origin {
@@ -89,7 +93,7 @@ extension Settings {
     }
 
     /// The server, for people.
-    var serverName: String {
+    package var serverName: String {
         guard let host else { return "Pusher Channels" + (cluster.map { ", cluster \($0)" } ?? "") }
         return HostAddress.name(host, port)
     }

@@ -1,11 +1,11 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
 import Transport
 
 /// Reads header fields that are given as `Name: value`.
-enum HeaderOption {
+package enum HeaderOption {
     /// - Parameter option: Its name, for the message, which never has the value: it may be a token.
-    static func fields(_ headers: [String], of option: String) throws(ValidationError) -> [String: String] {
+    package static func fields(_ headers: [String], of option: String) throws(ValidationError) -> [String: String] {
         var fields: [String: String] = [:]
         for header in headers {
             let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -16,7 +16,7 @@ enum HeaderOption {
     }
 
     /// For the handshake of a WebSocket, which has fields of its own.
-    static func checkHandshake(_ headers: [String], of option: String) throws(ValidationError) {
+    package static func checkHandshake(_ headers: [String], of option: String) throws(ValidationError) {
         var fields = HTTPFields()
         for (name, value) in try self.fields(headers, of: option) { fields.append(name: name, value: value) }
         do throws(TransportError) {

@@ -1,16 +1,16 @@
-import Foundation
+package import Foundation
 
 /// What a command is given to read.
-enum Input {
+package enum Input {
     /// Bytes of one message that a client accepts by default: no event, batch or webhook is larger.
-    static let maximumMessage = 10 << 20
+    package static let maximumMessage = 10 << 20
 
-    static let unreadable = CommandFailure(.badData, "standard input cannot be read")
+    package static let unreadable = CommandFailure(.badData, "standard input cannot be read")
 
     /// The bytes of a file; `-` is standard input, of which reading stops if the task is cancelled.
     ///
     /// - Parameter limit: How many bytes there may be; a device would never end.
-    static func bytes(of file: String, limit: Int) throws(CommandFailure) -> Data {
+    package static func bytes(of file: String, limit: Int) throws(CommandFailure) -> Data {
         let tooLong = CommandFailure(
             .badData, "\(file == "-" ? "standard input" : file) is larger than the \(limit) bytes that are allowed")
         if file == "-" {
@@ -45,7 +45,7 @@ enum Input {
     }
 
     /// The text of a file; `-` is standard input.
-    static func text(of file: String, limit: Int) throws(CommandFailure) -> String {
+    package static func text(of file: String, limit: Int) throws(CommandFailure) -> String {
         guard let text = String(data: try bytes(of: file, limit: limit), encoding: .utf8) else {
             throw CommandFailure(.badData, "\(file == "-" ? "standard input" : file) is not UTF-8 text")
         }
@@ -53,7 +53,7 @@ enum Input {
     }
 
     /// Everything that comes on standard input, into a file; it stops if the task is cancelled.
-    static func copyStandardInput(to file: URL) throws(CommandFailure) {
+    package static func copyStandardInput(to file: URL) throws(CommandFailure) {
         let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CommandFailure(.unavailable, "the file \(file.path) cannot be created") }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -88,7 +88,7 @@ enum Input {
     /// - Parameters:
     ///   - isExact: Whether that is left where it is.
     ///   - limit: How many bytes standard input may have; the line end does not count.
-    static func text(
+    package static func text(
         given argument: String, isExact: Bool = false, limit: Int = maximumMessage
     ) throws(CommandFailure) -> String {
         guard argument == "-" else { return argument }

@@ -1,15 +1,17 @@
-import ArgumentParser
+package import ArgumentParser
 import PusherProtocol
 
 /// Who somebody is on presence channels.
-struct MemberOptions: ParsableArguments {
+package struct MemberOptions: ParsableArguments {
     @Option(help: "The user's id on presence channels.")
-    var userId: String?
+    package var userId: String?
 
     @Option(help: "JSON about the user, sent to the channel's other members.")
-    var userInfo: String?
+    package var userInfo: String?
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         try EmptyValue.refuse(("--user-id", userId))
         guard userInfo == nil || userId != nil else { throw ValidationError("--user-info needs --user-id.") }
         guard userInfo.map({ JSON.value($0) != nil }) ?? true else { throw ValidationError("--user-info is not JSON.") }

@@ -1,13 +1,13 @@
-import ArgumentParser
+package import ArgumentParser
 import PusherHTTP
-import PusherProtocol
+package import PusherProtocol
 import Transport
 
 /// Names of channels, events, users and connections, as arguments: what no server could take is wrong use, before anything is
 /// connected or read.
-enum NameArguments {
+package enum NameArguments {
     /// Channels to subscribe to.
-    static func subscribable(_ channels: [String]) throws(ValidationError) {
+    package static func subscribable(_ channels: [String]) throws(ValidationError) {
         for channel in channels where try Self.channel(channel).kind == .serverToUser {
             throw ValidationError(
                 "“\(channel)” cannot be subscribed to: --sign-in receives what is sent to the user.")
@@ -15,7 +15,7 @@ enum NameArguments {
     }
 
     @discardableResult
-    static func channel(_ channel: String) throws(ValidationError) -> ChannelName {
+    package static func channel(_ channel: String) throws(ValidationError) -> ChannelName {
         do throws(InvalidChannelName) {
             return try ChannelName(channel)
         } catch {
@@ -23,12 +23,12 @@ enum NameArguments {
         }
     }
 
-    static func event(_ name: String) throws(ValidationError) {
+    package static func event(_ name: String) throws(ValidationError) {
         try check { () throws(PusherHTTPError) in try ArgumentRules.eventName(name) }
     }
 
     /// An event of clients, which no server publishes.
-    static func clientEvent(_ name: String) throws(ValidationError) {
+    package static func clientEvent(_ name: String) throws(ValidationError) {
         guard name.hasPrefix("client-") else {
             throw ValidationError("A client event's name must start with client-, not be “\(name)”.")
         }
@@ -36,16 +36,16 @@ enum NameArguments {
         try event(name)
     }
 
-    static func user(_ id: String) throws(ValidationError) {
+    package static func user(_ id: String) throws(ValidationError) {
         try check { () throws(PusherHTTPError) in try ArgumentRules.userID(id) }
     }
 
-    static func socketID(_ id: String?) throws(ValidationError) {
+    package static func socketID(_ id: String?) throws(ValidationError) {
         try check { () throws(PusherHTTPError) in try ArgumentRules.socketID(id) }
     }
 
     /// What becomes a part of a path as it is.
-    static func pathSegment(_ text: String, of source: String) throws(ValidationError) {
+    package static func pathSegment(_ text: String, of source: String) throws(ValidationError) {
         guard PathSegment(text) != nil, !text.contains("/") else {
             throw ValidationError("\(source) must not be empty, dots, or contain a slash: it becomes a part of paths.")
         }

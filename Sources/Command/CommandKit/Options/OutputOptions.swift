@@ -1,7 +1,7 @@
-import ArgumentParser
+package import ArgumentParser
 
 /// What can be printed: for people, and for programs.
-protocol OutputRecord {
+package protocol OutputRecord {
     /// One JSON object.
     var json: String { get }
 
@@ -9,24 +9,26 @@ protocol OutputRecord {
 }
 
 /// One of a list: its parts stand below those of the others.
-protocol ListRecord: OutputRecord {
+package protocol ListRecord: OutputRecord {
     /// As many for each record; what it has nothing to say of is empty.
     func columns(style: TextStyle) -> [TerminalText]
 }
 
 extension ListRecord {
-    func text(style: TextStyle) -> TerminalText { columns(style: style).inColumns() }
+    package func text(style: TextStyle) -> TerminalText { columns(style: style).inColumns() }
 }
 
 /// How a command prints its records.
-struct OutputOptions: ParsableArguments, Sendable {
+package struct OutputOptions: ParsableArguments, Sendable {
     @Flag(help: "Print one JSON object per line.")
-    var json = false
+    package var json = false
 
-    @OptionGroup var color: ColorOption
+    @OptionGroup package var color: ColorOption
+
+    package init() {}
 
     /// - Returns: Whether it was taken; see ``StandardOutput``.
-    func write(_ record: some OutputRecord) -> Bool {
+    package func write(_ record: some OutputRecord) -> Bool {
         json ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: color.standardOutput))
     }
 
@@ -35,7 +37,7 @@ struct OutputOptions: ParsableArguments, Sendable {
     ///
     /// - Parameter none: What standard error says of an empty list if standard output is a terminal.
     /// - Returns: Whether all of it was taken; see ``StandardOutput``.
-    func write(_ list: [some ListRecord], none: TerminalText? = nil) -> Bool {
+    package func write(_ list: [some ListRecord], none: TerminalText? = nil) -> Bool {
         if list.isEmpty, !json, let none, StandardOutput.isTerminal { StandardError.write(none) }
         guard !json, let width = StandardOutput.columns else { return list.allSatisfy { write($0) } }
         let style = color.standardOutput
@@ -45,13 +47,15 @@ struct OutputOptions: ParsableArguments, Sendable {
 }
 
 /// `--color`, for the commands that print in colour.
-struct ColorOption: ParsableArguments, Sendable {
+package struct ColorOption: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
             "When to use colour. auto: on a terminal, unless NO_COLOR or CLICOLOR_FORCE says otherwise.",
             valueName: "when"))
-    var color = ColorChoice.auto
+    package var color = ColorChoice.auto
 
-    var standardOutput: TextStyle { color.style(isTerminal: StandardOutput.isTerminal) }
-    var standardError: TextStyle { color.style(isTerminal: StatusLine.isShown) }
+    package var standardOutput: TextStyle { color.style(isTerminal: StandardOutput.isTerminal) }
+    package var standardError: TextStyle { color.style(isTerminal: StatusLine.isShown) }
+
+    package init() {}
 }

@@ -1,13 +1,13 @@
 import ArgumentParser
-import Foundation
+package import Foundation
 
 /// A moment in the past, as an option: how long ago, or when.
-struct PastTime: Sendable {
-    let date: Date
+package struct PastTime: Sendable {
+    package let date: Date
 
-    static let forms = "30m, 2h, 7d, 2026-01-31, 2026-01-31T12:00, or 2026-01-31T12:00:00Z"
+    package static let forms = "30m, 2h, 7d, 2026-01-31, 2026-01-31T12:00, or 2026-01-31T12:00:00Z"
 
-    init(_ argument: String) throws {
+    package init(_ argument: String) throws {
         guard let date = Self.before(argument) ?? Self.absolute(argument) else {
             throw ValidationError("expected a time such as \(Self.forms).")
         }

@@ -1,13 +1,13 @@
-import ArgumentParser
+package import ArgumentParser
 
 /// The one check of options that are numbers of seconds: what is too small or too large to make sense is wrong use, and so are
 /// `inf` and `nan`.
-enum Seconds {
+package enum Seconds {
     /// 31 years.
-    static let most = 1_000_000_000.0
+    package static let most = 1_000_000_000.0
 
     /// - Parameter least: Nil is anything above zero.
-    static func check(
+    package static func check(
         _ option: String, _ seconds: Double?, from least: Double? = nil, to most: Double = most
     ) throws(ValidationError) {
         guard let seconds else { return }
@@ -19,7 +19,7 @@ enum Seconds {
     }
 
     /// `30 s`, `0.5 s`
-    static func text(_ seconds: Double) -> String { number(seconds) + " s" }
+    package static func text(_ seconds: Double) -> String { number(seconds) + " s" }
 
     private static func number(_ number: Double) -> String {
         Int(exactly: number).map(String.init) ?? "\(number)"

@@ -1,21 +1,21 @@
-import ArgumentParser
-import PusherSwift
+package import ArgumentParser
+package import PusherSwift
 
 /// How long to stay and how to print: the same for `subscribe` and `listen`.
-struct StreamOptions: ParsableArguments {
+package struct StreamOptions: ParsableArguments {
     @Option(help: "Exit after this many events.")
-    var count: Int?
+    package var count: Int?
 
     @Option(
         help:
             "Exit after this many seconds: with 0, with 75 if --count was not reached, or with 69 if there was no connection."
     )
-    var timeout: Double?
+    package var timeout: Double?
 
     @Option(help: "Give up if there is no connection after this many seconds; 0 keeps trying forever.")
-    var connectTimeout = 10.0
+    package var connectTimeout = 10.0
 
-    @OptionGroup var output: OutputOptions
+    @OptionGroup package var output: OutputOptions
 
     @Option(
         help: ArgumentHelp(
@@ -25,14 +25,14 @@ struct StreamOptions: ParsableArguments {
             breaks and other control characters in values are escaped. Members, states and errors are printed only if \#
             the text has {{type}}, with their JSON as data; otherwise they go to standard error.
             """#, valueName: "template"), transform: { try StreamTemplate($0) })
-    var format: StreamTemplate?
+    package var format: StreamTemplate?
 
     @Flag(
         help: """
             Print only the data of events, one per line. Line breaks and other control characters in it are escaped; \
             JSON stays JSON. Everything except events goes to standard error.
             """)
-    var raw = false
+    package var raw = false
 
     @Flag(
         name: [.customShort("0"), .customLong("null")],
@@ -40,7 +40,7 @@ struct StreamOptions: ParsableArguments {
             With --raw or --format: end each record with a zero byte instead of a line ending, and print values \
             unchanged, except on a terminal. Zero bytes in values are escaped.
             """)
-    var null = false
+    package var null = false
 
     @Option(
         help: ArgumentHelp(
@@ -51,12 +51,14 @@ struct StreamOptions: ParsableArguments {
             command that fails is reported on standard error, and the exit status is then 69 or worse. Everything \
             except events goes to standard error.
             """, valueName: "command"))
-    var exec: String?
+    package var exec: String?
 
     @Option(help: "How many --exec commands run at a time; 1 keeps the events in order. Default: 1.")
-    var jobs: Int?
+    package var jobs: Int?
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count must be 1 or more.") }
         try Seconds.check("--timeout", timeout)
         try Seconds.check("--connect-timeout", connectTimeout, from: 0)
@@ -69,14 +71,14 @@ struct StreamOptions: ParsableArguments {
         guard jobs.map({ (1...1000).contains($0) }) ?? true else { throw ValidationError("--jobs must be 1 to 1000.") }
     }
 
-    func limitConnecting(_ options: inout PusherClientOptions) {
+    package func limitConnecting(_ options: inout PusherClientOptions) {
         if let timeout { options.limitWaits(to: timeout) }
         let limits = [connectTimeout == 0 ? nil : connectTimeout, timeout].compactMap(\.self)
         if let limit = limits.min() { options.limitConnecting(to: limit) }
     }
 
     /// What is made of what happens.
-    func form() -> StreamForm {
+    package func form() -> StreamForm {
         if let exec { return .command(EventProcesses(exec, jobs: jobs ?? 1)) }
         if let format { return .template(format, RecordSeparator(isNul: null)) }
         if raw { return .raw(RecordSeparator(isNul: null)) }

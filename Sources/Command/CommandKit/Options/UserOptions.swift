@@ -1,23 +1,25 @@
-import ArgumentParser
+package import ArgumentParser
 import PusherProtocol
-import PusherSwift
+package import PusherSwift
 
 /// Who the client is, on presence channels and signed in.
-struct UserOptions: ParsableArguments {
-    @OptionGroup var member: MemberOptions
+package struct UserOptions: ParsableArguments {
+    @OptionGroup package var member: MemberOptions
 
     @Flag(help: "Sign in as --user-id, or as --user-auth-endpoint says, to also receive events sent to the user.")
-    var signIn = false
+    package var signIn = false
 
     @Option(help: "With --sign-in: report when the user with this id comes online or goes offline. May be repeated.")
-    var watch: [String] = []
+    package var watch: [String] = []
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         guard watch.isEmpty || signIn else { throw ValidationError("--watch needs --sign-in.") }
     }
 
     /// How to sign in, unless an endpoint does it; wrong use if nothing says who the user is.
-    func apply(to options: inout PusherClientOptions) throws {
+    package func apply(to options: inout PusherClientOptions) throws {
         guard signIn, case .noMethod = options.userAuthMethod else { return }
         guard let userId = member.userId, case .inline(let secret) = options.authMethod else {
             throw ValidationError("--sign-in needs --user-auth-endpoint, or --user-id and the secret.")
@@ -28,7 +30,7 @@ struct UserOptions: ParsableArguments {
     }
 
     /// What presence channels are told, when signing with the secret.
-    var presenceMember: PusherPresenceChannelMember? {
+    package var presenceMember: PusherPresenceChannelMember? {
         member.userId.map { PusherPresenceChannelMember(userId: $0, userInfo: member.userInfo.flatMap(JSON.value)) }
     }
 }

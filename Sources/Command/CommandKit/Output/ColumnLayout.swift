@@ -1,12 +1,12 @@
 /// Texts in columns that line up on a terminal, whatever script they are in.
-enum ColumnLayout {
+package enum ColumnLayout {
     /// Between two columns.
     private static let gap = 2
 
     /// Rows whose columns line up, without spaces at their ends and without columns that are empty in every row.
     ///
     /// - Parameter width: Columns of the terminal; cells that are too long for it end in `…`. Nil cuts nothing.
-    static func table(_ rows: [[TerminalText]], width: Int?) -> [TerminalText] {
+    package static func table(_ rows: [[TerminalText]], width: Int?) -> [TerminalText] {
         var widths: [Int] = []
         for row in rows {
             widths += Array(repeating: 0, count: max(row.count - widths.count, 0))
@@ -37,7 +37,7 @@ enum ColumnLayout {
     }
 
     /// Words in as many columns as the terminal has room for, in order from top to bottom.
-    static func grid(_ words: [TerminalText], width: Int) -> [TerminalText] {
+    package static func grid(_ words: [TerminalText], width: Int) -> [TerminalText] {
         let widest = (words.map(\.width).max() ?? 0) + gap
         let columns = max((width + gap - 1) / widest, 1)
         let height = (words.count + columns - 1) / columns
@@ -51,5 +51,7 @@ enum ColumnLayout {
         }
     }
 
-    static func spaces(_ count: Int) -> TerminalText { TerminalText(String(repeating: " ", count: max(count, 0))) }
+    package static func spaces(_ count: Int) -> TerminalText {
+        TerminalText(String(repeating: " ", count: max(count, 0)))
+    }
 }

@@ -1,22 +1,33 @@
-import Foundation
-import PusherSwift
+package import Foundation
+package import PusherSwift
 
 /// What a stream had, with its place there.
-struct ConsumedRecord: Sendable {
+package struct ConsumedRecord: Sendable {
     /// A time in which events may have been missed, and why, in a word.
-    struct Gap: Sendable {
-        let start: Date
-        let end: Date
-        let reason: String
+    package struct Gap: Sendable {
+        package let start: Date
+        package let end: Date
+        package let reason: String
+
+        package init(start: Date, end: Date, reason: String) {
+            (self.start, self.end, self.reason) = (start, end, reason)
+        }
     }
 
-    let event: PusherEvent
+    package let event: PusherEvent
     /// What the event tells if it is a gap; nil for other events.
-    let gap: Gap?
+    package let gap: Gap?
     /// When its relay received it, or when it was stored if no relay wrote it.
-    let time: Date
-    let sequence: UInt64
-    let deliveries: Int
+    package let time: Date
+    package let sequence: UInt64
+    package let deliveries: Int
     /// Whether the stream may have it twice.
-    let mayBeRepeated: Bool
+    package let mayBeRepeated: Bool
+
+    package init(
+        event: PusherEvent, gap: Gap?, time: Date, sequence: UInt64, deliveries: Int, mayBeRepeated: Bool
+    ) {
+        (self.event, self.gap, self.time) = (event, gap, time)
+        (self.sequence, self.deliveries, self.mayBeRepeated) = (sequence, deliveries, mayBeRepeated)
+    }
 }

@@ -1,39 +1,39 @@
 import Foundation
 import JSONBytes
-import MatrixProtocol
-import MatrixSDK
+package import MatrixProtocol
+package import MatrixSDK
 
 /// What happened in a room, or to the account, as a line.
-struct MatrixEventRecord: Sendable {
+package struct MatrixEventRecord: Sendable {
     /// Names for people: looked up where they are shown only.
-    struct Names: Sendable {
-        var room: String?
-        var sender: String?
+    package struct Names: Sendable {
+        package var room: String?
+        package var sender: String?
     }
 
-    let channel: String
-    let name: String
+    package let channel: String
+    package let name: String
     /// The event's JSON text.
-    let data: String
-    let userID: String?
-    let notify: Bool
-    let highlight: Bool
-    var names = Names()
+    package let data: String
+    package let userID: String?
+    package let notify: Bool
+    package let highlight: Bool
+    package var names = Names()
     /// What others have said before; in JSON, only the results of a poll that ends.
-    var context = MatrixEventText.Context()
+    package var context = MatrixEventText.Context()
     /// Whether it came while nobody listened.
-    var isCaughtUp = false
+    package var isCaughtUp = false
     /// What to say of the sender of a message in an encrypted room.
-    var shield = MXMessageShield.none
+    package var shield = MXMessageShield.none
 
-    init(_ event: RealtimeEvent) {
+    package init(_ event: RealtimeEvent) {
         (channel, name, data) = (event.channelName ?? "", event.eventName, event.data ?? "")
         roomID = Self.roomID(of: event)
         (userID, notify, highlight) = (event.userId, event.notify, event.highlight)
     }
 
     /// An event of a room's history.
-    init(_ event: MXEvent, in roomID: String, _ push: PushRules.Decision) {
+    package init(_ event: MXEvent, in roomID: String, _ push: PushRules.Decision) {
         (channel, name, data) = ("matrix:" + roomID, event.type, String(decoding: event.clearJSON.data, as: UTF8.self))
         self.roomID = roomID
         (userID, notify, highlight) = (event.sender, push.notify, push.highlight)
@@ -41,22 +41,22 @@ struct MatrixEventRecord: Sendable {
     }
 
     /// Nil for events of the account.
-    let roomID: String?
+    package let roomID: String?
 
-    static func roomID(of event: RealtimeEvent) -> String? {
+    package static func roomID(of event: RealtimeEvent) -> String? {
         guard let id = event.channelName?.dropFirst("matrix:".count), id.hasPrefix("!") else { return nil }
         return String(id)
     }
 
-    var event: MXEvent? { MXEvent(data: Data(data.utf8), roomId: roomID) }
+    package var event: MXEvent? { MXEvent(data: Data(data.utf8), roomId: roomID) }
 
     /// Whether it is one of those that `--count` counts: messages and what else stands in a timeline, and invitations.
-    var counts: Bool { name == MatrixEventName.invite || !(event?.eventId ?? "").isEmpty }
+    package var counts: Bool { name == MatrixEventName.invite || !(event?.eventId ?? "").isEmpty }
 
     /// Whether it is worth telling later: typing, counts and the like are not.
-    var staysTrue: Bool { counts || [MatrixEventName.join, MatrixEventName.leave].contains(name) }
+    package var staysTrue: Bool { counts || [MatrixEventName.join, MatrixEventName.leave].contains(name) }
 
-    func add(to line: inout JSONLine) {
+    package func add(to line: inout JSONLine) {
         line.add("channel", channel)
         line.add("event", name)
         line.add("data", data)
@@ -72,7 +72,7 @@ struct MatrixEventRecord: Sendable {
     }
 
     /// Room, event, and what it says.
-    var columns: (subject: String, what: String, detail: String) {
+    package var columns: (subject: String, what: String, detail: String) {
         let who = names.sender ?? userID
         let words = (event.flatMap { MatrixEventText($0, context: context) }?.text ?? data) + shield.mark + lateness
         return (names.room ?? channel, name, who.map { "\($0): \(words)" } ?? words)

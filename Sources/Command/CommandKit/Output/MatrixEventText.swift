@@ -1,25 +1,27 @@
 import Basics
 import Foundation
 import JSONBytes
-import MatrixProtocol
+package import MatrixProtocol
 import MatrixSDK
 
 /// What an event says, in words for people.
-struct MatrixEventText {
+package struct MatrixEventText {
     /// What others have said before, as far as it is known.
-    struct Context: Sendable {
+    package struct Context: Sendable {
         /// Who wrote the message that is answered.
-        var repliedTo: String?
+        package var repliedTo: String?
         /// The poll that is voted in, or ended.
-        var poll: MatrixPoll?
+        package var poll: MatrixPoll?
         /// Whether the sender may end it.
-        var mayEndPoll = true
+        package var mayEndPoll = true
+
+        package init() {}
     }
 
-    let text: String
+    package let text: String
 
     /// Nil for events without an id: what is made of them is their data.
-    init?(_ event: MXEvent, context: Context = Context()) {
+    package init?(_ event: MXEvent, context: Context = Context()) {
         guard !event.eventId.isEmpty else { return nil }
         let content = event.contentJSON
         switch event.type {
@@ -41,7 +43,7 @@ struct MatrixEventText {
     }
 
     /// - Parameter content: What it says by now.
-    init(_ event: MXEvent, _ content: MatrixMessageContent, context: Context) {
+    package init(_ event: MXEvent, _ content: MatrixMessageContent, context: Context) {
         text = Self.message(event, content, context)
     }
 
@@ -85,12 +87,12 @@ struct MatrixEventText {
 
 extension MXEvent {
     /// Whether it is a message, or an edit of one.
-    var isShownAsMessage: Bool { isMessage || newVersion != nil }
+    package var isShownAsMessage: Bool { isMessage || newVersion != nil }
 }
 
 extension MatrixMessageContent {
     /// In one piece, whatever it is; what is in it may still break lines.
-    var line: String {
+    package var line: String {
         switch self {
         case .text(let body, html: _), .notice(let body, html: _): body
         case .emote(let body, html: _): "* \(body)"
@@ -127,7 +129,7 @@ extension MatrixMessageContent {
     }
 
     /// As records name it.
-    var kind: String {
+    package var kind: String {
         switch self {
         case .text: "text"
         case .notice: "notice"
@@ -208,7 +210,7 @@ extension JSONLine {
     /// - Parameters:
     ///   - content: What a message says by now; nil: what the event says.
     ///   - context: Of the end of a poll: the poll with its votes.
-    mutating func add(
+    package mutating func add(
         message event: MXEvent, _ content: MatrixMessageContent? = nil, context: MatrixEventText.Context = .init()
     ) {
         if let poll = event.pollStartId {

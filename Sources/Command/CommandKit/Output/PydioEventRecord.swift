@@ -1,33 +1,33 @@
 import Foundation
-import PydioSDK
+package import PydioSDK
 
 /// What happened in a workspace, as a line.
-struct PydioEventRecord: Sendable {
-    let channel: String
-    let name: String
+package struct PydioEventRecord: Sendable {
+    package let channel: String
+    package let name: String
     /// The event's JSON text.
-    let data: String
-    let workspaceID: String
+    package let data: String
+    package let workspaceID: String
     /// For people.
-    let workspace: String
+    package let workspace: String
     /// Where the node is; of a deleted one, where it was.
-    let path: String?
+    package let path: String?
     /// Where a moved node was.
-    let originalPath: String?
+    package let originalPath: String?
 
-    init(_ event: RealtimeEvent, in workspace: PydioWorkspace) {
+    package init(_ event: RealtimeEvent, workspaceID: String, workspace: String) {
         (channel, name, data) = (event.channelName ?? "", event.eventName, event.data ?? "{}")
-        (workspaceID, self.workspace) = (workspace.id, workspace.name)
+        (self.workspaceID, self.workspace) = (workspaceID, workspace)
         let fields = Self.fields(of: event)
         (path, originalPath) = (fields["path"] as? String, fields["original_path"] as? String)
     }
 
-    static func fields(of event: RealtimeEvent) -> [String: Any] {
+    package static func fields(of event: RealtimeEvent) -> [String: Any] {
         let object = event.data.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
         return object as? [String: Any] ?? [:]
     }
 
-    func add(to line: inout JSONLine) {
+    package func add(to line: inout JSONLine) {
         line.add("channel", channel)
         line.add("event", name)
         line.add("data", data)
@@ -37,7 +37,7 @@ struct PydioEventRecord: Sendable {
     }
 
     /// Workspace, event, and where it happened: `/a.txt`, of a move `/a.txt -> /b.txt`.
-    var columns: (subject: String, what: String, detail: String) {
+    package var columns: (subject: String, what: String, detail: String) {
         let place = originalPath.flatMap { old in path.map { "\(old) -> \($0)" } } ?? path
         return (workspace, name, place ?? (data == "{}" ? "" : data))
     }

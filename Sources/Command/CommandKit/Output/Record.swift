@@ -1,10 +1,10 @@
-import Foundation
-import MatrixSDK
-import PusherProtocol
-import PusherSwift
+package import Foundation
+package import MatrixSDK
+package import PusherProtocol
+package import PusherSwift
 
 /// One line of output: what happened, when.
-enum Record: Sendable {
+package enum Record: Sendable {
     case state(from: ConnectionState, to: ConnectionState, socketID: String?)
     /// With the members of a presence channel as of the subscription.
     case subscribed(channel: String, members: Int?)
@@ -26,7 +26,7 @@ enum Record: Sendable {
     case pydioEvent(PydioEventRecord)
 
     /// One JSON object, always with `type` and `time`.
-    func json(at time: Date) -> String {
+    package func json(at time: Date) -> String {
         var line = JSONLine(type: type, time: time)
         switch self {
         case .state(let from, let to, let socketID):
@@ -112,13 +112,13 @@ enum Record: Sendable {
     }
 
     /// `HH:MM:SS.mmm  channel  event  data`
-    func text(at time: Date, style: TextStyle) -> TerminalText {
+    package func text(at time: Date, style: TextStyle) -> TerminalText {
         let (subject, what, detail) = columns
         return [style.dim(Self.moment(time)), style.channel(subject), style.event(what), TerminalText(detail)]
             .inColumns()
     }
 
-    var columns: (subject: String, what: String, detail: String) {
+    package var columns: (subject: String, what: String, detail: String) {
         switch self {
         case .state(let from, let to, let socketID):
             ("-", to.stringValue(), "was \(from.stringValue())" + (socketID.map { ", socket id \($0)" } ?? ""))
@@ -160,7 +160,7 @@ enum Record: Sendable {
     }
 
     /// When it happened; nil for what happens now.
-    var time: Date? {
+    package var time: Date? {
         switch self {
         case .consumed(let record): record.time
         case .state, .subscribed, .gap, .signedIn, .event, .watchlist, .memberAdded, .memberRemoved, .error,
@@ -170,19 +170,19 @@ enum Record: Sendable {
     }
 
     /// The time of day, behind the date if it is long ago.
-    static func moment(_ time: Date) -> String {
+    package static func moment(_ time: Date) -> String {
         guard -time.timeIntervalSinceNow > 43_200 else { return clock(time) }
         return minute(time).prefix(11) + clock(time)
     }
 
     /// `2026-01-31 12:00`
-    static func minute(_ time: Date) -> String {
+    package static func minute(_ time: Date) -> String {
         let parts = Calendar.current.dateComponents([.year, .month, .day, .hour, .minute], from: time)
         let date = [digits(parts.year, 4), digits(parts.month, 2), digits(parts.day, 2)].joined(separator: "-")
         return "\(date) \(digits(parts.hour, 2)):\(digits(parts.minute, 2))"
     }
 
-    static func clock(_ time: Date) -> String {
+    package static func clock(_ time: Date) -> String {
         let parts = Calendar.current.dateComponents([.hour, .minute, .second, .nanosecond], from: time)
         return "\(digits(parts.hour, 2)):\(digits(parts.minute, 2)):\(digits(parts.second, 2))"
             + ".\(digits((parts.nanosecond ?? 0) / 1_000_000, 3))"
@@ -197,7 +197,7 @@ enum Record: Sendable {
 extension Record {
     /// The record of a `pusher:subscription_succeeded`. Counts the members in its data: by the time that a callback runs, the
     /// channel may have more, whose `member_added` records are still to come.
-    static func subscribed(to event: PusherEvent) -> Record {
+    package static func subscribed(to event: PusherEvent) -> Record {
         let channel = event.channelName ?? ""
         let isPresence = (try? ChannelName(channel))?.kind == .presence
         let members = isPresence ? event.data.flatMap { PresenceList.memberCount(Array($0.utf8)) } : nil

@@ -1,12 +1,12 @@
 import Basics
 import Foundation
-import MatrixKitTerminal
-import TerminalUI
+package import MatrixKitTerminal
+package import TerminalUI
 
 /// Runs a screen on the terminal, from keys to what is drawn, until it is left.
 @MainActor
-final class ScreenProgram {
-    let terminal: Terminal
+package final class ScreenProgram {
+    package let terminal: Terminal
     private let screen: MXKViewController
     private var isScheduled = false
     private var isOver = false
@@ -15,22 +15,22 @@ final class ScreenProgram {
     private let theme: MXKTheme?
 
     /// - Parameter theme: Nil is the one that fits the terminal's background.
-    init(_ screen: MXKViewController, theme: MXKTheme?, reportsMouse: Bool = false) {
+    package init(_ screen: MXKViewController, theme: MXKTheme?, reportsMouse: Bool = false) {
         self.screen = screen
         self.theme = theme
         terminal = Terminal(modes: TerminalModes(reportsMouse: reportsMouse))
     }
 
     /// Whether there is a terminal to draw on.
-    static var isPossible: Bool { Terminal.isThere() }
+    package static var isPossible: Bool { Terminal.isThere() }
 
     /// Ends ``run()``.
-    func quit() {
+    package func quit() {
         isOver = true
         terminal.close()
     }
 
-    func run() async throws {
+    package func run() async throws {
         StatusLine.end()
         screen.onNeedsDisplay = { [weak self] in self?.scheduleDrawing() }
         screen.theme = chosenTheme

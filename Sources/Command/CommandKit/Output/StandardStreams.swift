@@ -1,37 +1,37 @@
 import Foundation
-import Logging
-import Basics
+package import Logging
+package import Basics
 import TerminalUI
 
 /// Whole lines to standard error. Nobody has to read them.
-enum StandardError {
+package enum StandardError {
     /// Takes lines in place of the stream, while a program has the whole screen.
-    static let screen = Lock<(@Sendable (TerminalText) -> Void)?>(nil)
+    package static let screen = Lock<(@Sendable (TerminalText) -> Void)?>(nil)
 
-    static func write(_ line: TerminalText) {
+    package static func write(_ line: TerminalText) {
         if let screen = screen.withLock({ $0 }) { return screen(line.shortened) }
         StatusLine.makingWay { writeToTerminal(line.shortened.text + "\n") }
     }
 
     /// A JSON object; see ``PeerText/escapedJSON(_:)``. Nothing is written over a program that has the whole screen.
-    static func write(json: String) {
+    package static func write(json: String) {
         guard !isCovered else { return }
         StatusLine.makingWay { writeToTerminal(PeerText.escapedJSON(json) + "\n") }
     }
 
     /// An error, in the user's words.
-    static func complain(_ error: any Error) { write("error: \(Complaint.text(error))") }
+    package static func complain(_ error: any Error) { write("error: \(Complaint.text(error))") }
 
     /// Without regard to the status line, which is written so.
-    static func writeToTerminal(_ text: String) { _ = writeAll(text.utf8, to: STDERR_FILENO) }
+    package static func writeToTerminal(_ text: String) { _ = writeAll(text.utf8, to: STDERR_FILENO) }
 
     /// Whether a program has the whole screen of the terminal that this is.
     private static var isCovered: Bool { screen.withLock { $0 != nil } && isTerminal }
 
-    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+    package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// What `--verbose` logs. At a terminal its lines make way like all others, and none is written over a whole screen.
-    static var logger: Logger {
+    package static var logger: Logger {
         var logger = Logger(
             label: "pusher-cli",
             factory: { label in
@@ -44,20 +44,20 @@ enum StandardError {
 }
 
 /// Whole lines to standard output, at once, so that what reads them is never behind.
-enum StandardOutput {
+package enum StandardOutput {
     /// Why nothing more is written: the first error.
     private static let failure = Lock<Int32?>(nil)
 
     /// Says whether the line was taken: a reader that is gone takes nothing more, nor does a full disk.
-    static func write(_ line: TerminalText) -> Bool {
+    package static func write(_ line: TerminalText) -> Bool {
         write(((line.isSameForPipes || isTerminal ? line.text : line.forPipes) + "\n").utf8)
     }
 
     /// The same of a JSON object; see ``PeerText/escapedJSON(_:)``.
-    static func write(json: String) -> Bool { write((PeerText.escapedJSON(json) + "\n").utf8) }
+    package static func write(json: String) -> Bool { write((PeerText.escapedJSON(json) + "\n").utf8) }
 
     /// Bytes as they are, for what somebody has asked for: a file, a decrypted text.
-    static func write(_ bytes: some Sequence<UInt8>) -> Bool {
+    package static func write(_ bytes: some Sequence<UInt8>) -> Bool {
         guard failure.withLock({ $0 }) == nil else { return false }
         let write = { writeAll(bytes, to: STDOUT_FILENO) }
         guard let error = isTerminal ? StatusLine.makingWay(write) : StatusLine.yielding(to: write) else { return true }
@@ -67,21 +67,21 @@ enum StandardOutput {
 
     /// Throws if not everything was written, unless the reader left, or did not read once the command was asked to end
     /// (`EAGAIN`). Called at a command's end, which is soon if its work is to write.
-    static func requireTaken() throws(CommandFailure) {
+    package static func requireTaken() throws(CommandFailure) {
         guard let error = failure.withLock({ $0 }), error != EPIPE, error != EAGAIN else { return }
         throw CommandFailure(
             .unwritable, "standard output cannot be written: \(String(cString: strerror(error)))")
     }
 
-    static var isTerminal: Bool { isatty(1) == 1 }
+    package static var isTerminal: Bool { isatty(1) == 1 }
 
     /// Columns of the terminal that it is; nil if it is none.
-    static var columns: Int? { isTerminal ? TerminalSize(of: STDOUT_FILENO).columns : nil }
+    package static var columns: Int? { isTerminal ? TerminalSize(of: STDOUT_FILENO).columns : nil }
 }
 
 /// How long a write waits for a reader. Once a signal or a time limit has asked the command to end, a terminal or pipe that
 /// nobody reads no longer keeps it.
-enum OutputPatience {
+package enum OutputPatience {
     private enum Phase {
         case endless
         /// For each write.
@@ -93,7 +93,7 @@ enum OutputPatience {
     private static let limit = Duration.seconds(1)
 
     /// From now on each write, pending ones included, waits for at most a second. After one has waited in vain, none waits.
-    static func limitWrites() { phase.withLock { if case .endless = $0 { $0 = .limited } } }
+    package static func limitWrites() { phase.withLock { if case .endless = $0 { $0 = .limited } } }
 
     /// - Returns: `EAGAIN` if nobody read in time, another error, or nil when everything is written.
     fileprivate static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Int32? {

@@ -5,7 +5,7 @@ import TerminalUI
 /// One line on a terminal's standard error that is written over and over; nothing anywhere else.
 ///
 /// It makes way for whatever else is written.
-enum StatusLine {
+package enum StatusLine {
     private struct State {
         /// Whether something stands there now.
         var isWritten = false
@@ -33,13 +33,13 @@ enum StatusLine {
         var age: Duration { start.duration(to: .now) }
     }
 
-    static let isShown = isatty(2) == 1 && Environment["TERM"] != "dumb"
+    package static let isShown = isatty(2) == 1 && Environment["TERM"] != "dumb"
 
     /// Held while something is written, so that nothing is drawn in the middle of it.
     private static let state = Lock(State())
 
     /// Ends the wait while somebody types, and begins it anew afterwards.
-    static func pausing<Result>(_ work: () throws(CommandFailure) -> Result) throws(CommandFailure) -> Result {
+    package static func pausing<Result>(_ work: () throws(CommandFailure) -> Result) throws(CommandFailure) -> Result {
         let what = state.withLock { $0.wait?.what }
         endWait()
         defer { if let what { wait(for: what) } }
@@ -47,7 +47,7 @@ enum StatusLine {
     }
 
     /// Shows progress in the place of a wait, until ``erase()``.
-    static func show(_ text: TerminalText) {
+    package static func show(_ text: TerminalText) {
         state.withLock { state in
             state.hasProgress = true
             draw(text, &state)
@@ -55,7 +55,7 @@ enum StatusLine {
     }
 
     /// Erases progress; a wait begins anew.
-    static func erase() {
+    package static func erase() {
         state.withLock { state in
             state.hasProgress = false
             state.wait?.start = .now
@@ -64,7 +64,7 @@ enum StatusLine {
     }
 
     /// Erases the line, and draws nothing any more.
-    static func end() {
+    package static func end() {
         state.withLock { state in
             endWait(&state)
             makeWay(&state)
@@ -73,7 +73,7 @@ enum StatusLine {
     }
 
     /// Writes something else in the place of the line; a wait comes back by itself.
-    static func makingWay<Result: Sendable>(_ write: () -> Result) -> Result {
+    package static func makingWay<Result: Sendable>(_ write: () -> Result) -> Result {
         state.withLock { state in
             makeWay(&state)
             return write()
@@ -81,7 +81,7 @@ enum StatusLine {
     }
 
     /// Draws nothing while something is written elsewhere: whatever reads that may be slow, and may have the terminal.
-    static func yielding<Result>(to write: () -> Result) -> Result {
+    package static func yielding<Result>(to write: () -> Result) -> Result {
         guard isShown else { return write() }
         state.withLock { state in
             state.writes += 1
@@ -115,7 +115,7 @@ enum StatusLine {
     /// Says what is waited for, from the first second on, until something is shown instead or ``endWait()``.
     ///
     /// - Parameter what: `the answer of 127.0.0.1:6001`.
-    static func wait(for what: TerminalText) {
+    package static func wait(for what: TerminalText) {
         guard isShown else { return }
         let start = ContinuousClock.now
         let display = Task {
@@ -128,7 +128,7 @@ enum StatusLine {
     }
 
     /// Says what is waited for while the work is under way.
-    static func waiting<Value, Failure: Error>(
+    package static func waiting<Value, Failure: Error>(
         for what: TerminalText, _ work: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         wait(for: what)
@@ -137,11 +137,11 @@ enum StatusLine {
     }
 
     /// Says why it takes long, such as the reason of the last failure; nil takes that back.
-    static func explainWait(_ reason: TerminalText?) {
+    package static func explainWait(_ reason: TerminalText?) {
         state.withLock { $0.wait?.reason = reason }
     }
 
-    static func endWait() {
+    package static func endWait() {
         state.withLock { state in
             guard state.wait != nil else { return }
             endWait(&state)

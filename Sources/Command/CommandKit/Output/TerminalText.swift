@@ -4,36 +4,38 @@ import TerminalUI
 /// A line for a terminal: what the source says is taken as it is, whatever is interpolated is escaped, whoever wrote it.
 ///
 ///     StandardError.write("error: \(error)")
-struct TerminalText: Hashable, ExpressibleByStringInterpolation {
-    private(set) var text = ""
+package struct TerminalText: Hashable, ExpressibleByStringInterpolation {
+    package private(set) var text = ""
     /// The text for a program, if it differs: names that turn the direction of writing as they are, so that they can
     /// be given back.
     private var pipedText: String?
 
     /// Nothing of it drives the terminal, breaks the line or turns its order round.
-    init(_ words: String) {
+    package init(_ words: String) {
         text = PeerText(words).escaped
         guard text.utf8.count != words.utf8.count else { return }  // nothing is escaped
         let piped = PeerText(words).escapedForPipes
         if piped.utf8.count != text.utf8.count { pipedText = piped }
     }
 
-    init(stringLiteral value: String) { text = value }
+    package init(stringLiteral value: String) { text = value }
 
-    init(stringInterpolation: StringInterpolation) { self = stringInterpolation.line }
+    package init(stringInterpolation: StringInterpolation) { self = stringInterpolation.line }
 
     private init(painted text: String) { self.text = text }
 
-    struct StringInterpolation: StringInterpolationProtocol {
+    package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var line: TerminalText = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) { line.text.reserveCapacity(literalCapacity) }
+        package init(literalCapacity: Int, interpolationCount: Int) { line.text.reserveCapacity(literalCapacity) }
 
-        mutating func appendLiteral(_ literal: String) { line.append(TerminalText(stringLiteral: literal)) }
+        package mutating func appendLiteral(_ literal: String) { line.append(TerminalText(stringLiteral: literal)) }
 
-        mutating func appendInterpolation(_ part: TerminalText) { line.append(part) }
+        package mutating func appendInterpolation(_ part: TerminalText) { line.append(part) }
 
-        mutating func appendInterpolation(_ value: some Any) { line.append(TerminalText(String(describing: value))) }
+        package mutating func appendInterpolation(_ value: some Any) {
+            line.append(TerminalText(String(describing: value)))
+        }
     }
 
     private mutating func append(_ part: TerminalText) {
@@ -42,19 +44,19 @@ struct TerminalText: Hashable, ExpressibleByStringInterpolation {
     }
 
     /// For a file, or a pipe to another program.
-    var forPipes: String { pipedText ?? text }
+    package var forPipes: String { pipedText ?? text }
 
-    var isSameForPipes: Bool { pipedText == nil }
+    package var isSameForPipes: Bool { pipedText == nil }
 
-    var isEmpty: Bool { text.isEmpty }
+    package var isEmpty: Bool { text.isEmpty }
 
     /// - Parameter code: Of SGR (ECMA-48, 8.3.117).
-    func painted(_ code: Int) -> TerminalText {
+    package func painted(_ code: Int) -> TerminalText {
         isEmpty ? self : TerminalText(painted: "\u{1B}[\(code)m\(text)\u{1B}[0m")
     }
 
     /// Its beginning, if it is too long for a message.
-    var shortened: TerminalText {
+    package var shortened: TerminalText {
         text.utf8.count <= Self.maximumMessageSize
             ? self
             : TerminalText(
@@ -63,10 +65,10 @@ struct TerminalText: Hashable, ExpressibleByStringInterpolation {
     }
 
     /// The columns that it takes, whatever it is painted with.
-    var width: Int { pieces.reduce(0) { $0 + (Self.isSequence($1) ? 0 : WidthProfile.unicode.width(of: $1)) } }
+    package var width: Int { pieces.reduce(0) { $0 + (Self.isSequence($1) ? 0 : WidthProfile.unicode.width(of: $1)) } }
 
     /// Its beginning, with `…` at the end, if it is wider than this.
-    func cut(to maximum: Int) -> TerminalText {
+    package func cut(to maximum: Int) -> TerminalText {
         guard width > maximum else { return self }
         var (result, room) = ("", maximum - 1)
         for piece in pieces {
@@ -102,7 +104,7 @@ struct TerminalText: Hashable, ExpressibleByStringInterpolation {
 
 extension [TerminalText] {
     /// In columns, without those that are empty.
-    func inColumns() -> TerminalText {
+    package func inColumns() -> TerminalText {
         filter { !$0.isEmpty }.reduce("") { line, column in line.isEmpty ? column : "\(line)  \(column)" }
     }
 }

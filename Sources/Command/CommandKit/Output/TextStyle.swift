@@ -1,12 +1,14 @@
 import ArgumentParser
 
 /// How lines for people look.
-struct TextStyle: Sendable {
-    let isColored: Bool
+package struct TextStyle: Sendable {
+    package let isColored: Bool
 
-    func dim(_ text: String) -> TerminalText { paint(text, 2) }
-    func channel(_ text: String) -> TerminalText { paint(text, 36) }
-    func event(_ text: String) -> TerminalText { paint(text, 1) }
+    package init(isColored: Bool) { self.isColored = isColored }
+
+    package func dim(_ text: String) -> TerminalText { paint(text, 2) }
+    package func channel(_ text: String) -> TerminalText { paint(text, 36) }
+    package func event(_ text: String) -> TerminalText { paint(text, 1) }
 
     private func paint(_ text: String, _ code: Int) -> TerminalText {
         isColored ? TerminalText(text).painted(code) : TerminalText(text)
@@ -14,13 +16,13 @@ struct TextStyle: Sendable {
 }
 
 /// When lines for people have colour: what `--color` takes.
-enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
+package enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
     /// The environment decides, else whether there is a terminal.
     case auto
     case always, never
 
     /// - Parameter isTerminal: Whether the lines go to one.
-    func style(isTerminal: Bool) -> TextStyle {
+    package func style(isTerminal: Bool) -> TextStyle {
         switch self {
         case .always: return TextStyle(isColored: true)
         case .never: return TextStyle(isColored: false)

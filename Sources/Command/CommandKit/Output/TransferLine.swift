@@ -1,14 +1,16 @@
 import Basics
 
 /// A transfer's progress on the terminal.
-final class TransferLine: Sendable {
+package final class TransferLine: Sendable {
     private let shown = Lock<Int64?>(nil)
+
+    package init() {}
 
     /// - Parameters:
     ///   - completed: Bytes.
     ///   - total: Bytes of all; nil if nobody knows.
     ///   - label: What is transferred.
-    func show(_ completed: Int64, of total: Int64?, _ label: String) {
+    package func show(_ completed: Int64, of total: Int64?, _ label: String) {
         guard StatusLine.isShown else { return }
         let percent = total.flatMap { $0 > 0 ? min(completed * 100 / $0, 100) : nil }
         let isNew = shown.withLock { shown in
@@ -21,7 +23,7 @@ final class TransferLine: Sendable {
     }
 
     /// `photo.jpg  [##########          ]  50 %`
-    static func text(_ label: String, completed: Int64, percent: Int64?) -> String {
+    package static func text(_ label: String, completed: Int64, percent: Int64?) -> String {
         guard let percent else { return "\(label)  \(completed) bytes" }
         let done = Int(percent / 5)
         let bar = String(repeating: "#", count: done) + String(repeating: " ", count: 20 - done)
@@ -29,7 +31,7 @@ final class TransferLine: Sendable {
     }
 
     /// Nothing if nothing is shown; the next one may be of another transfer.
-    func erase() {
+    package func erase() {
         let wasShown = shown.withLock { shown in
             defer { shown = nil }
             return shown != nil

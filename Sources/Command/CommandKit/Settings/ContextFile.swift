@@ -1,20 +1,22 @@
-import Foundation
+package import Foundation
 
 /// The contexts that a user keeps: applications with their servers, by name.
-struct ContextFile {
-    struct Contents: Codable, Equatable {
-        var current: String?
+package struct ContextFile {
+    package struct Contents: Codable, Equatable {
+        package var current: String?
         /// False if the current context was only the first one to be added; nil in files of older versions, where it counts as
         /// chosen.
-        var isChosen: Bool?
-        var contexts: [String: Settings] = [:]
+        package var isChosen: Bool?
+        package var contexts: [String: Settings] = [:]
     }
 
     private let store = UserFile("contexts.json", ifReadByOthers: "change the application's secret")
 
-    var file: URL { store.file }
+    package init() {}
 
-    func load() throws(CommandFailure) -> Contents {
+    package var file: URL { store.file }
+
+    package func load() throws(CommandFailure) -> Contents {
         guard let data = try store.read() else { return Contents() }
         guard let contents = try? JSONDecoder().decode(Contents.self, from: data) else {
             throw CommandFailure(
@@ -24,7 +26,7 @@ struct ContextFile {
     }
 
     /// Changes the file while no other command does.
-    func change(_ body: (inout Contents) throws(CommandFailure) -> Void) throws(CommandFailure) {
+    package func change(_ body: (inout Contents) throws(CommandFailure) -> Void) throws(CommandFailure) {
         try store.locking { () throws(CommandFailure) in
             var contents = try load()
             try body(&contents)
@@ -38,14 +40,14 @@ struct ContextFile {
     }
 
     /// A context that was asked for by name.
-    func context(named name: String) throws(CommandFailure) -> Settings {
+    package func context(named name: String) throws(CommandFailure) -> Settings {
         let contents = try load()
         guard var context = contents.contexts[name] else { throw Self.unknown(name, contents) }
         context.origin = .context(name)
         return context
     }
 
-    static func unknown(_ name: String, _ contents: Contents) -> CommandFailure {
+    package static func unknown(_ name: String, _ contents: Contents) -> CommandFailure {
         let names = contents.contexts.keys.sorted()
         return CommandFailure(
             .wrongUse,
@@ -56,7 +58,7 @@ struct ContextFile {
 
     /// The server of commands that name none: the context that somebody chose, else a running `serve`, else the context that was
     /// added first. Nil if there is none of them.
-    func current() throws(CommandFailure) -> Settings? {
+    package func current() throws(CommandFailure) -> Settings? {
         let contents = try load()
         guard let name = contents.current, var context = contents.contexts[name] else {
             return ServedApplication.current()

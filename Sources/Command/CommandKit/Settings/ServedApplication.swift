@@ -1,13 +1,13 @@
 import Basics
 import Foundation
-import PusherMockServer
+package import PusherMockServer
 import PusherProtocol
 import Transport
 
 /// What a `pusher-cli serve` of this user's serves while it runs, so that other commands need no option to reach it.
 ///
 /// Each has a file of its own, which is valid as long as `serve` holds its lock, however that ends.
-final class ServedApplication {
+package final class ServedApplication {
     /// In the folder of the configuration, which is the user's alone. That of the session is not known everywhere where
     /// commands run.
     private static let folder = "served"
@@ -16,20 +16,20 @@ final class ServedApplication {
     private let lock: FileLock
 
     /// Nil if the file cannot be written: then nothing is lost but comfort.
-    init?(_ settings: Settings) {
+    package init?(_ settings: Settings) {
         file = UserFile("\(Self.folder)/\(UUID().uuidString).json")
         guard let data = try? JSONEncoder().encode(settings), let lock = try? file.write(data) else { return nil }
         self.lock = lock
     }
 
     /// It is not served any more.
-    func end() {
+    package func end() {
         try? file.remove()
         lock.release()
     }
 
     /// What has been served for the shortest time; nil if nothing is served now.
-    static func current() -> Settings? {
+    package static func current() -> Settings? {
         let folder = UserFile.Base.configuration.folder.appending(path: folder)
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         let records = (files ?? []).filter { $0.pathExtension == "json" }.compactMap { record(in: $0.path) }
@@ -59,7 +59,7 @@ final class ServedApplication {
 
 extension Settings {
     /// What commands on this machine need to reach a server.
-    init(of server: PusherMockServer) {
+    package init(of server: PusherMockServer) {
         self.init()
         let app = server.configuration.apps.first
         host = ["0.0.0.0": "127.0.0.1", "::": "::1"][server.host] ?? server.host
@@ -73,7 +73,7 @@ extension Settings {
     /// The settings that other programs need to use a served application, by its name in JSON and its label on a line.
     ///
     /// Secrets are among it only if they are the default ones, which everybody knows.
-    var publicAccess: [(name: String, label: String, value: String)] {
+    package var publicAccess: [(name: String, label: String, value: String)] {
         let secret = secret.flatMap { $0 == PusherMockServer.App.defaultSecret ? $0 : nil }
         let masterKey = encryptionMasterKey.flatMap {
             $0 == PusherMockServer.App.defaultEncryptionMasterKey ? $0 : nil

@@ -2,8 +2,8 @@ import Foundation
 import PusherProtocol
 
 /// The environment variables that stand in for options; empty ones count as absent.
-enum Environment {
-    static subscript(name: String) -> String? {
+package enum Environment {
+    package static subscript(name: String) -> String? {
         // One variable: ProcessInfo makes a dictionary of all, each time.
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -11,7 +11,7 @@ enum Environment {
 
 extension Settings {
     /// What the single variables say.
-    static func ofEnvironment() throws(CommandFailure) -> Settings {
+    package static func ofEnvironment() throws(CommandFailure) -> Settings {
         var settings = Settings()
         settings.origin = .variables
         settings.key = Environment["PUSHER_KEY"]
@@ -52,7 +52,7 @@ extension Settings {
     }
 
     /// What `PUSHER_URL` says: `http://key:secret@host:6001/apps/1`. Nil if there is none.
-    static func ofURLVariable() throws(CommandFailure) -> Settings? {
+    package static func ofURLVariable() throws(CommandFailure) -> Settings? {
         guard let text = Environment["PUSHER_URL"] else { return nil }
         // Nothing of it is repeated in an error: it holds the secret.
         let failure = CommandFailure(.wrongUse, "PUSHER_URL is not like https://key:secret@host:port/apps/id")
@@ -80,11 +80,13 @@ extension Settings {
 }
 
 /// The name of a cluster of Pusher Channels.
-enum ClusterName {
+package enum ClusterName {
     /// It becomes part of a host's name.
-    static func isOne(_ text: String) -> Bool {
+    package static func isOne(_ text: String) -> Bool {
         text.wholeMatch(of: /[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?/) != nil
     }
 
-    static func mistake(_ text: String) -> String { "is “\(text)”: it takes a cluster's name, such as eu or mt1" }
+    package static func mistake(_ text: String) -> String {
+        "is “\(text)”: it takes a cluster's name, such as eu or mt1"
+    }
 }

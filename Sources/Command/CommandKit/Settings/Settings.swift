@@ -1,29 +1,29 @@
 import ArgumentParser
-import PusherProtocol
+package import PusherProtocol
 
 /// Which application, and where, as far as one source says it: options, a context, the environment.
-struct Settings: Codable, Equatable, Sendable {
-    var host: String?
-    var cluster: String?
-    var port: Int?
-    var path: String?
-    var tls: Bool?
-    var caFile: String?
+package struct Settings: Codable, Equatable, Sendable {
+    package var host: String?
+    package var cluster: String?
+    package var port: Int?
+    package var path: String?
+    package var tls: Bool?
+    package var caFile: String?
     /// A `PublicKeyPin` as text.
-    var pin: String?
+    package var pin: String?
     /// Its URL; empty for none, whatever the environment says.
-    var proxy: String?
-    var authEndpoint: String?
-    var userAuthEndpoint: String?
-    var appID: String?
-    var key: String?
-    var secret: String?
-    var encryptionMasterKey: String?
+    package var proxy: String?
+    package var authEndpoint: String?
+    package var userAuthEndpoint: String?
+    package var appID: String?
+    package var key: String?
+    package var secret: String?
+    package var encryptionMasterKey: String?
 
     /// Where the key comes from.
-    var origin = Origin.options
+    package var origin = Origin.options
     /// Sources that are for an application with another key.
-    var setAside: [Settings] = []
+    package var setAside: [Settings] = []
 
     /// What a context keeps.
     private enum CodingKeys: String, CodingKey {
@@ -32,7 +32,7 @@ struct Settings: Codable, Equatable, Sendable {
     }
 
     /// A source, in the words of messages.
-    enum Origin: Equatable, Sendable {
+    package enum Origin: Equatable, Sendable {
         case options, variables, url, serve
         case context(String)
     }
@@ -41,7 +41,7 @@ struct Settings: Codable, Equatable, Sendable {
     ///
     /// A source that names a server brings all that belongs to that server: the port of a context is not used with the host
     /// of an option. The same holds for an application: a secret that belongs to another key is not used.
-    init(merging sources: [Settings]) {
+    package init(merging sources: [Settings]) {
         self.init()
         for source in sources where namesServer == false {
             port = port ?? source.port
@@ -63,12 +63,12 @@ struct Settings: Codable, Equatable, Sendable {
         }
     }
 
-    init() {}
+    package init() {}
 
-    var namesServer: Bool { host != nil || cluster != nil }
+    package var namesServer: Bool { host != nil || cluster != nil }
 
     /// Takes what an address says; port, path and TLS only where nothing else says them.
-    mutating func take(_ address: HostAddress) {
+    package mutating func take(_ address: HostAddress) {
         host = address.host
         port = port ?? address.port
         path = path ?? address.path
@@ -80,7 +80,7 @@ extension Settings {
     /// A command line that reaches the server from anywhere; without options if this one would be found without.
     ///
     /// It holds no secret.
-    func commandLine(_ words: String...) -> String {
+    package func commandLine(_ words: String...) -> String {
         let words = ["pusher-cli"] + words
         guard !isFoundWithoutOptions else { return words.joined(separator: " ") }
         let options = ["--host", serverName] + (usesTLS ? [] : ["--no-tls"]) + (key.map { ["--key", $0] } ?? [])
@@ -99,7 +99,7 @@ extension Settings {
 }
 
 /// What a command cannot do without.
-enum RequiredSetting {
+package enum RequiredSetting {
     case key, appID, secret, encryptionMasterKey
 
     fileprivate func isGiven(in settings: Settings) -> Bool {
@@ -141,7 +141,7 @@ enum RequiredSetting {
 
 extension Settings {
     /// What a client cannot do without that is let into channels; an auth endpoint knows the rest.
-    func requireSubscribing(to channels: [String]) throws(CommandFailure) {
+    package func requireSubscribing(to channels: [String]) throws(CommandFailure) {
         let channels = channels.compactMap { try? ChannelName($0) }.filter(\.needsAuthorization)
         guard authEndpoint == nil, !channels.isEmpty else { return try require(.key) }
         try require(
@@ -150,18 +150,18 @@ extension Settings {
     }
 
     /// What the HTTP API cannot do without.
-    func requirePublishing(on channels: [String]) throws(CommandFailure) {
+    package func requirePublishing(on channels: [String]) throws(CommandFailure) {
         let encrypts = channels.contains { (try? ChannelName($0))?.kind == .encrypted }
         try require([.key, .appID, .secret] + (encrypts ? [.encryptionMasterKey] : []))
     }
 
     /// What auth endpoints cannot do without.
-    func requireSigning(encrypts: Bool) throws(CommandFailure) {
+    package func requireSigning(encrypts: Bool) throws(CommandFailure) {
         try require([.key, .secret] + (encrypts ? [.encryptionMasterKey] : []))
     }
 
     /// Says all that is missing at once.
-    func require(_ settings: RequiredSetting...) throws(CommandFailure) { try require(settings) }
+    package func require(_ settings: RequiredSetting...) throws(CommandFailure) { try require(settings) }
 
     /// - Parameter alternative: What else helps, with a comma and a space.
     private func require(_ settings: [RequiredSetting], or alternative: String = "") throws(CommandFailure) {

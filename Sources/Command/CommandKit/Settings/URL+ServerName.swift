@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 import PusherProtocol
 
 extension URL {
     /// Its host and port, for people.
-    var serverName: String? { host.map { HostAddress.name($0, port) } }
+    package var serverName: String? { host.map { HostAddress.name($0, port) } }
 }

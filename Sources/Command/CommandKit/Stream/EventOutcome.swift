@@ -1,5 +1,5 @@
 /// What has become of an event.
-enum EventOutcome: Sendable {
+package enum EventOutcome: Sendable {
     /// It is written, or its command has succeeded.
     case handled
     /// Its command has failed.
@@ -9,4 +9,4 @@ enum EventOutcome: Sendable {
 }
 
 /// Takes what has become of an event, once; says what follows for people, if there is anything to say.
-typealias EventAnswer = @Sendable (EventOutcome) -> TerminalText?
+package typealias EventAnswer = @Sendable (EventOutcome) -> TerminalText?

@@ -1,12 +1,12 @@
 import Basics
 import CLinux
 import Dispatch
-import Foundation
+package import Foundation
 
 /// Runs a command for each event, a few at a time.
 ///
 /// Each has a session of its own, and so no terminal: Ctrl-C ends the stream, and what has begun is finished.
-final class EventProcesses: Sendable {
+package final class EventProcesses: Sendable {
     private struct State {
         var isOver = false
         /// What those that run were told to end with; nil if they were not.
@@ -30,7 +30,7 @@ final class EventProcesses: Sendable {
     /// - Parameters:
     ///   - command: What `/bin/sh -c` is given.
     ///   - jobs: How many run at a time. With one, each event's begins when that of the event before has ended.
-    init(_ command: String, jobs: Int) {
+    package init(_ command: String, jobs: Int) {
         self.command = command
         free = DispatchSemaphore(value: jobs)
     }
@@ -40,7 +40,7 @@ final class EventProcesses: Sendable {
     /// The command's standard input is the event's data. A command that fails is told on standard error.
     ///
     /// - Parameter answer: Told what becomes of it, before ``finish()`` returns.
-    func run(for event: EventFields, at time: Date, answer: EventAnswer? = nil) {
+    package func run(for event: EventFields, at time: Date, answer: EventAnswer? = nil) {
         free.wait()
         let mayStart = state.withLock { state in
             if !state.isOver { state.running += 1 }
@@ -90,14 +90,14 @@ final class EventProcesses: Sendable {
     }
 
     /// Starts no more. An event that waits is let go, and so is the queue that it holds up.
-    func stop() {
+    package func stop() {
         state.withLock { $0.isOver = true }
         free.signal()
     }
 
     /// Ends those that run, with all that they have started: asks first, and kills what is still there after a moment, or when it
     /// is called again.
-    func end() {
+    package func end() {
         let isFirst = state.withLock { $0.end == nil }
         end(by: isFirst ? SIGTERM : SIGKILL)
         if isFirst {
@@ -115,7 +115,7 @@ final class EventProcesses: Sendable {
     /// Returns when those that run have ended, after ``stop()``.
     ///
     /// - Returns: How a command ends that has run these.
-    func finish() async -> ExitStatus {
+    package func finish() async -> ExitStatus {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [state] in
                 guard (try? await Task.sleep(for: Self.patience)) != nil else { return }

@@ -1,15 +1,15 @@
-import Dispatch
-import Foundation
-import PusherSwift
+package import Dispatch
+package import Foundation
+package import PusherSwift
 import Basics
 
 /// A client, accounts and workspaces whose events go to standard output until there is a reason to leave.
 ///
 /// Lines are written from one queue, in order. If nobody takes them, callbacks wait, nothing more is read or asked for, and
 /// memory stays bounded.
-final class EventStream: PusherDelegate {
+package final class EventStream: PusherDelegate {
     /// What is printed where.
-    enum Mode: Sendable {
+    package enum Mode: Sendable {
         /// Events alone; everything else goes to standard error.
         case events(named: Set<String>)
         /// Everything that happens.
@@ -17,7 +17,7 @@ final class EventStream: PusherDelegate {
     }
 
     /// Where everything is told, so that what comes of several sources comes one by one.
-    static let queue = DispatchQueue(label: "pusher-cli.events")
+    package static let queue = DispatchQueue(label: "pusher-cli.events")
 
     private let pusher: Pusher?
     private let feeds: [any Feed]
@@ -30,7 +30,7 @@ final class EventStream: PusherDelegate {
     ///   - pusher: Nil for feeds alone.
     ///   - feeds: Accounts and workspaces whose events come as well.
     ///   - form: Nil is what the options say.
-    init(
+    package init(
         pusher: Pusher? = nil, channels: [String] = [], as user: UserOptions? = nil, feeds: [any Feed] = [], mode: Mode,
         options: StreamOptions, form: StreamForm? = nil
     ) {
@@ -79,7 +79,7 @@ final class EventStream: PusherDelegate {
     }
 
     /// Connects, prints, and returns when it is time to leave; the connection is closed then.
-    func run() async -> ExitStatus {
+    package func run() async -> ExitStatus {
         // What has no end is done when somebody stops it.
         let isEndless = options.count == nil && options.timeout == nil
         let signals = SignalWatch(taking: form.isSlowToFinish ? .max : 1) { [weak self] in
@@ -118,7 +118,7 @@ final class EventStream: PusherDelegate {
     }
 
     /// Somebody has seen enough.
-    func end() { leave(.done) }
+    package func end() { leave(.done) }
 
     /// The first reason to leave counts.
     private func leave(_ status: ExitStatus) {
@@ -309,7 +309,7 @@ final class EventStream: PusherDelegate {
         if case .everything = mode { print(record) }
     }
 
-    func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+    package func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
         switch mode {
         case .everything:
             print(.state(from: old, to: new, socketID: new == .connected ? pusher?.connection.socketId : nil))
@@ -329,7 +329,7 @@ final class EventStream: PusherDelegate {
         if let end { leave(end) }  // nobody asked for it: refused for good
     }
 
-    func subscribedToChannel(name: String) {
+    package func subscribedToChannel(name: String) {
         // Whoever reads the line may interrupt at once: by then it must be known what is listened to.
         state.withLock { _ = $0.unheard.remove(name) }
         settle(name)
@@ -369,7 +369,7 @@ final class EventStream: PusherDelegate {
     /// `host:port`
     private var serverName: String { pusher.flatMap { URL(string: $0.connection.url)?.serverName } ?? "the server" }
 
-    func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
+    package func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
         guard let error = error?.userInfo[NSUnderlyingErrorKey] as? PusherError else { return }
         complain(error)
         guard !error.willRetry else { return }
@@ -381,7 +381,7 @@ final class EventStream: PusherDelegate {
         if isHopeless, feeds.isEmpty { leave(error.exitStatus) } else { settle(name) }
     }
 
-    func receivedError(error: PusherError) {
+    package func receivedError(error: PusherError) {
         explainWait(for: .pusher, error)
         complain(error)
     }

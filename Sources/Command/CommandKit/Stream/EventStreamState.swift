@@ -1,46 +1,46 @@
-import PusherSwift
+package import PusherSwift
 
 /// How far an ``EventStream`` is.
-struct EventStreamState {
+package struct EventStreamState {
     /// Where events come from.
-    enum Side: Hashable {
+    package enum Side: Hashable {
         case pusher
         /// By its place among the feeds.
         case feed(Int)
     }
 
-    let sides: [Side]
+    package let sides: [Side]
     /// Events that are still to come before it is done; nil if it has no such end.
-    var remaining: Int?
+    package var remaining: Int?
     /// Connections that have not come about yet.
-    var awaited: Set<Side>
+    package var awaited: Set<Side>
     /// The time for that is over; the next failure ends it.
-    var isImpatient = false
+    package var isImpatient = false
     /// Channels that nobody has refused us yet.
-    var hopes: Set<String>
+    package var hopes: Set<String>
     /// Those of them that have never been subscribed.
-    var unheard: Set<String>
+    package var unheard: Set<String>
     /// Those of them that are still to be subscribed before it is said what is listened to, or that it is again.
-    var unsettled: Set<String>
-    var hasListened = false
+    package var unsettled: Set<String>
+    package var hasListened = false
     /// Whether a sign-in has been asked for and is neither done nor refused.
-    var isSigningIn = false
+    package var isSigningIn = false
     /// The newest of each side.
-    var lastErrors: [Side: PusherError] = [:]
+    package var lastErrors: [Side: PusherError] = [:]
     /// The worst of what went wrong while other things went on.
-    var trouble = ExitStatus.done
-    var outcome: ExitStatus?
+    package var trouble = ExitStatus.done
+    package var outcome: ExitStatus?
     /// Whether a failure was reported that ends the stream.
-    var hasFailed = false
-    var waiter: CheckedContinuation<ExitStatus, Never>?
+    package var hasFailed = false
+    package var waiter: CheckedContinuation<ExitStatus, Never>?
 
-    init(sides: [Side], channels: [String], count: Int?) {
+    package init(sides: [Side], channels: [String], count: Int?) {
         (self.sides, remaining, awaited) = (sides, count, Set(sides))
         (hopes, unheard, unsettled) = (Set(channels), Set(channels), Set(channels))
     }
 
     /// Whether anything of what it was to listen to has come about.
-    var hasEverListened: Bool {
+    package var hasEverListened: Bool {
         sides.contains { side in
             switch side {
             case .pusher: !awaited.contains(side) && (hopes.isEmpty || unheard != hopes)
@@ -50,10 +50,10 @@ struct EventStreamState {
     }
 
     /// What is waited for first.
-    var firstAwaited: Side? { sides.first { awaited.contains($0) } }
+    package var firstAwaited: Side? { sides.first { awaited.contains($0) } }
 
     /// Why a connection has not come about yet, if something has gone wrong with it.
-    var reasonOfWait: PusherError? {
+    package var reasonOfWait: PusherError? {
         sides.lazy.filter { awaited.contains($0) }.compactMap { lastErrors[$0] }.first
     }
 }

@@ -1,7 +1,7 @@
-import PusherSwift
+package import PusherSwift
 
 /// Where events come from beside the channels of Pusher: a Matrix account, the workspaces of a Pydio server.
-protocol Feed: AnyObject, Sendable {
+package protocol Feed: AnyObject, Sendable {
     /// Lets events come.
     ///
     /// - Parameters:
@@ -49,15 +49,15 @@ protocol Feed: AnyObject, Sendable {
 }
 
 extension Feed {
-    func wrote(_ event: RealtimeEvent) {}
+    package func wrote(_ event: RealtimeEvent) {}
 
-    func finish() async {}
+    package func finish() async {}
 
-    func reached(_ position: String) {}
+    package func reached(_ position: String) {}
 }
 
 /// What comes of a feed.
-enum FeedReport: Sendable {
+package enum FeedReport: Sendable {
     case event(RealtimeEvent)
     case state(SourceState)
     case gap(SourceGap)
@@ -68,7 +68,7 @@ enum FeedReport: Sendable {
     case reached(String)
 
     /// Nil for events, which come one by one.
-    init?(_ notice: SourceNotice) {
+    package init?(_ notice: SourceNotice) {
         switch notice {
         case .events: return nil
         case .stateChanged(let state): self = .state(state)
@@ -80,18 +80,22 @@ enum FeedReport: Sendable {
 }
 
 /// A line of a feed.
-struct FeedNews: Sendable {
-    let record: Record
+package struct FeedNews: Sendable {
+    package let record: Record
     /// Whether it is one that `--count` counts.
-    var counts = false
+    package var counts = false
     /// Whether something that is listened to has come about with it.
-    var isConnected = false
+    package var isConnected = false
     /// What people should know besides.
-    var warnings: [String] = []
+    package var warnings: [String] = []
     /// Who is told what becomes of it; nil if nobody wants to know.
-    var answer: EventAnswer?
+    package var answer: EventAnswer?
+
+    package init(record: Record, counts: Bool = false, isConnected: Bool = false, answer: EventAnswer? = nil) {
+        (self.record, self.counts, self.isConnected, self.answer) = (record, counts, isConnected, answer)
+    }
 }
 
 extension PusherGap {
-    init(_ gap: SourceGap) { self.init(channelName: gap.channelName, start: gap.start, end: gap.end) }
+    package init(_ gap: SourceGap) { self.init(channelName: gap.channelName, start: gap.start, end: gap.end) }
 }

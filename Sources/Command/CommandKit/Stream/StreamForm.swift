@@ -1,10 +1,10 @@
 import Basics
-import Foundation
+package import Foundation
 import JSONBytes
 import PusherSwift
 
 /// What a stream makes of its records.
-enum StreamForm: Sendable {
+package enum StreamForm: Sendable {
     /// Columns for people.
     case columns(TextStyle)
     /// One JSON object a line.
@@ -18,7 +18,7 @@ enum StreamForm: Sendable {
     case screen(WatchInbox)
 
     /// Whether names are wanted where there are ids.
-    var isForPeople: Bool {
+    package var isForPeople: Bool {
         switch self {
         case .columns, .screen: true
         case .json, .raw, .template, .command: false
@@ -29,7 +29,7 @@ enum StreamForm: Sendable {
     ///
     /// - Parameter answer: Told what becomes of it, of a command when that has ended.
     /// - Returns: Whether it was taken; see ``StandardOutput``.
-    func write(_ record: Record, answer: EventAnswer? = nil) -> Bool {
+    package func write(_ record: Record, answer: EventAnswer? = nil) -> Bool {
         let time = record.time ?? Date()
         if case .command(let processes) = self, let event = record.event {
             processes.run(for: event, at: time, answer: answer)
@@ -67,7 +67,7 @@ enum StreamForm: Sendable {
     }
 
     /// Begins nothing more.
-    func stop() {
+    package func stop() {
         switch self {
         case .columns, .json, .raw, .template, .screen: break
         case .command(let processes): processes.stop()
@@ -75,7 +75,7 @@ enum StreamForm: Sendable {
     }
 
     /// Ends what was begun.
-    func end() {
+    package func end() {
         switch self {
         case .columns, .json, .raw, .template, .screen: break
         case .command(let processes): processes.end()
@@ -83,7 +83,7 @@ enum StreamForm: Sendable {
     }
 
     /// Whether ``finish()`` may take long.
-    var isSlowToFinish: Bool {
+    package var isSlowToFinish: Bool {
         switch self {
         case .columns, .json, .raw, .template, .screen: false
         case .command: true
@@ -93,7 +93,7 @@ enum StreamForm: Sendable {
     /// Returns when everything that was begun has ended, after ``stop()``.
     ///
     /// - Returns: How a command ends with what has become of it.
-    func finish() async -> ExitStatus {
+    package func finish() async -> ExitStatus {
         switch self {
         case .columns, .json, .raw, .template, .screen: .done
         case .command(let processes): await processes.finish()
@@ -102,7 +102,7 @@ enum StreamForm: Sendable {
 }
 
 /// What ends a record, and what therefore must not be in it.
-struct RecordSeparator: Sendable {
+package struct RecordSeparator: Sendable {
     private let byte: UInt8
     /// Whether control characters are escaped, so that nothing forges a record or drives a terminal.
     private let isEscaping: Bool
@@ -110,14 +110,14 @@ struct RecordSeparator: Sendable {
 
     /// - Parameter isNul: Whether records end with a NUL instead of a line end: then what is between is let through as it is,
     ///   except to a terminal.
-    init(isNul: Bool, isTerminal: Bool = StandardOutput.isTerminal) {
+    package init(isNul: Bool, isTerminal: Bool = StandardOutput.isTerminal) {
         byte = isNul ? 0 : UInt8(ascii: "\n")
         isEscaping = !isNul || isTerminal
         self.isTerminal = isTerminal
     }
 
     /// A text that somebody else wrote, so that it cannot end a record. Escaped JSON stays JSON.
-    func fit(_ text: String) -> String {
+    package func fit(_ text: String) -> String {
         guard isEscaping else {
             return text.utf8.contains(0) ? text.replacing("\0", with: PeerText("\0").escaped) : text
         }
@@ -126,21 +126,21 @@ struct RecordSeparator: Sendable {
         return PeerText.escapedJSON(text)
     }
 
-    func write(_ text: String) -> Bool { StandardOutput.write(Array(text.utf8) + [byte]) }
+    package func write(_ text: String) -> Bool { StandardOutput.write(Array(text.utf8) + [byte]) }
 }
 
 /// What templates and commands are told of an event.
-struct EventFields: Sendable {
-    var type = "event"
-    let channel: String?
-    let name: String?
-    let data: String?
-    let userID: String?
+package struct EventFields: Sendable {
+    package var type = "event"
+    package let channel: String?
+    package let name: String?
+    package let data: String?
+    package let userID: String?
 }
 
 extension EventFields {
     /// For people.
-    var words: TerminalText { "event “\(name ?? "")” of channel \(channel ?? "-")" }
+    package var words: TerminalText { "event “\(name ?? "")” of channel \(channel ?? "-")" }
 
     fileprivate init(_ event: PusherEvent) {
         self.init(channel: event.channelName, name: event.eventName, data: event.data, userID: event.userId)
@@ -149,7 +149,7 @@ extension EventFields {
 
 extension Record {
     /// Nil if it is no event.
-    var event: EventFields? {
+    package var event: EventFields? {
         switch self {
         case .event(let event): EventFields(event)
         case .consumed(let record): record.gap == nil ? EventFields(record.event) : nil
@@ -164,7 +164,7 @@ extension Record {
     }
 
     /// A record that is no event as if it were one: its data is what `--json` prints.
-    func asEvent(at time: Date) -> EventFields {
+    package func asEvent(at time: Date) -> EventFields {
         let json = json(at: time)
         let object = JSONView(Array(json.utf8))
         return EventFields(

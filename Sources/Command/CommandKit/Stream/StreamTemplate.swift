@@ -1,11 +1,11 @@
-import Foundation
+package import Foundation
 import JSONBytes
 
 /// A text with fields in braces that stand for what an event says: `{{channel}} {{data.price}}`.
-struct StreamTemplate: Sendable {
+package struct StreamTemplate: Sendable {
     /// Why a text is no template.
-    struct Malformed: Error, CustomStringConvertible {
-        let description: String
+    package struct Malformed: Error, CustomStringConvertible {
+        package let description: String
     }
 
     private enum Field: String, CaseIterable {
@@ -21,7 +21,7 @@ struct StreamTemplate: Sendable {
     private let parts: [Part]
 
     /// - Parameter text: `\n`, `\t` and `\\` stand for a line end, a tab and a backslash, `\{` for a brace.
-    init(_ text: String) throws(Malformed) {
+    package init(_ text: String) throws(Malformed) {
         var parts: [Part] = []
         var literal = ""
         var rest = text[...]
@@ -69,7 +69,7 @@ struct StreamTemplate: Sendable {
     }
 
     /// Whether it says of what type a record is, and so is fit for records that are no events.
-    var takesEveryType: Bool {
+    package var takesEveryType: Bool {
         parts.contains { part in
             switch part {
             case .text: false
@@ -79,7 +79,7 @@ struct StreamTemplate: Sendable {
     }
 
     /// - Parameter escape: Makes values fit to be written.
-    func text(of event: EventFields, at time: Date, escape: (String) -> String) -> String {
+    package func text(of event: EventFields, at time: Date, escape: (String) -> String) -> String {
         var json: JSONView??
         return parts.reduce(into: "") { text, part in
             switch part {

@@ -1,9 +1,9 @@
 import Basics
-import Foundation
-import PusherSwift
+package import Foundation
+package import PusherSwift
 
 /// What goes wrong with a client, for the message in case nothing comes of it.
-final class Trouble: PusherDelegate {
+package final class Trouble: PusherDelegate {
     private struct State {
         var first: PusherError?
         var last: PusherError?
@@ -11,18 +11,18 @@ final class Trouble: PusherDelegate {
 
     private let state = Lock(State())
 
-    init(of pusher: Pusher) {
+    package init(of pusher: Pusher) {
         pusher.delegate = self
     }
 
     /// The first that is not tried again.
-    var first: PusherError? { state.withLock { $0.first } }
+    package var first: PusherError? { state.withLock { $0.first } }
 
     /// The newest of all.
-    var last: PusherError? { state.withLock { $0.last } }
+    package var last: PusherError? { state.withLock { $0.last } }
 
     /// What to say when the time for a subscription is over.
-    func giveUp(_ channel: String, of pusher: Pusher, after seconds: Double) -> CommandFailure {
+    package func giveUp(_ channel: String, of pusher: Pusher, after seconds: Double) -> CommandFailure {
         let isConnected = pusher.connection.connectionState == .connected
         let what = isConnected ? "\(channel) was not subscribed" : "no connection"
         let reason = last?.message ?? (isConnected ? "the server did not answer the subscription" : "")
@@ -30,11 +30,11 @@ final class Trouble: PusherDelegate {
             .unavailable, "\(what) within \(Seconds.text(seconds))" + (reason.isEmpty ? "" : ": \(reason)"))
     }
 
-    func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+    package func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
         if new == .connected { state.withLock { $0.last = nil } }
     }
 
-    func receivedError(error: PusherError) {
+    package func receivedError(error: PusherError) {
         if error.explainsWait { StatusLine.explainWait("\(Complaint.text(error))") }
         state.withLock { state in
             if error.explainsWait { state.last = error }
@@ -42,7 +42,7 @@ final class Trouble: PusherDelegate {
         }
     }
 
-    func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
+    package func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
         guard let error = error?.userInfo[NSUnderlyingErrorKey] as? PusherError else { return }
         state.withLock { $0.last = error }
     }
@@ -50,7 +50,7 @@ final class Trouble: PusherDelegate {
 
 extension PusherError {
     /// Whether it may be the reason why a connection or a subscription does not come; not a notice of something else.
-    var explainsWait: Bool {
+    package var explainsWait: Bool {
         switch kind {
         case .couldNotConnect, .connectionLost, .closedByServer, .serverError, .authorizationFailed,
             .subscriptionFailed,

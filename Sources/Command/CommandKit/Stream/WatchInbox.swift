@@ -1,9 +1,9 @@
 import Basics
-import Foundation
+package import Foundation
 
 /// Brings records to the screen. Whoever has too many of them waits, so that nothing more is read meanwhile.
-final class WatchInbox: Sendable {
-    typealias Entry = (record: Record, time: Date)
+package final class WatchInbox: Sendable {
+    package typealias Entry = (record: Record, time: Date)
 
     private struct State {
         var inbox = SerialInbox<Entry>()
@@ -17,8 +17,10 @@ final class WatchInbox: Sendable {
     private let state = Lock(State())
     private let room = DispatchSemaphore(value: 0)
 
+    package init() {}
+
     /// - Returns: Whether it was taken: nobody looks any more otherwise.
-    func add(_ record: Record, at time: Date) -> Bool {
+    package func add(_ record: Record, at time: Date) -> Bool {
         while state.withLock({ !$0.isClosed && $0.inbox.count >= Self.maximumWaiting }) {
             _ = room.wait(timeout: .now() + .milliseconds(100))
         }
@@ -32,7 +34,7 @@ final class WatchInbox: Sendable {
     }
 
     /// Hands over what comes, a few hundred at once.
-    func receive(_ receive: @escaping @MainActor @Sendable ([Entry]) -> Void) {
+    package func receive(_ receive: @escaping @MainActor @Sendable ([Entry]) -> Void) {
         let begins = state.withLock { state in
             state.receive = receive
             return state.inbox.begin()
@@ -40,7 +42,7 @@ final class WatchInbox: Sendable {
         if begins { hand() }
     }
 
-    func close() {
+    package func close() {
         state.withLock { $0.isClosed = true }
         room.signal()
     }

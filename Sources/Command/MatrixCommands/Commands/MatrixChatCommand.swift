@@ -1,3 +1,4 @@
+import CommandKit
 import MatrixSDK
 import ArgumentParser
 import MatrixKitTerminal
@@ -49,7 +50,7 @@ struct MatrixChatCommand: AsyncParsableCommand, EndedBySignal {
     @Flag(help: "Show the names of images alone, and download none.")
     var noImages = false
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         let room = room.map(RoomReference.init)

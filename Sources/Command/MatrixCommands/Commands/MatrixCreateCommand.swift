@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -31,7 +32,7 @@ struct MatrixCreateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Invite this user. May be repeated.", valueName: "user"))
     var invite: [String] = []
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         try UserID.validate(invite)

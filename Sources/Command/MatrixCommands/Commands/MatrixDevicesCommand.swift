@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -35,7 +36,7 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
     @Flag(help: "Read the password from standard input.")
     var passwordStdin = false
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard rename.isEmpty || delete.isEmpty else {

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Foundation
 import MatrixProtocol
@@ -33,7 +34,7 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     @Flag(help: "Replace an existing file.")
     var force = false
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         if room != nil { return try EventID.validate(source) }

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -14,7 +15,7 @@ struct MatrixInviteCommand: AsyncParsableCommand {
 
     @OptionGroup var target: RoomUsersArguments
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         let account = try network.matrixAccount()

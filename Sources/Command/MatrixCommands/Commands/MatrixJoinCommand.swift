@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -17,7 +18,7 @@ struct MatrixJoinCommand: AsyncParsableCommand {
             "A server to join through, for the id of a room on another server. May be repeated.", valueName: "server"))
     var via: [String] = []
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         let account = try network.matrixAccount()

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -25,7 +26,7 @@ struct MatrixKeyBackupCommand: AsyncParsableCommand {
     @Flag(help: "Delete the backup, and those before it.")
     var delete = false
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard !create || !delete else { throw ValidationError("--create and --delete cannot be used together.") }
@@ -92,7 +93,7 @@ struct MatrixKeyRestoreCommand: AsyncParsableCommand {
     @Flag(help: "Read the backup's recovery key from standard input.")
     var keyStdin = false
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         try await network.matrixAccount().withKeys { session in

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Foundation
 import MatrixSDK
@@ -27,7 +28,7 @@ struct MatrixKeysCommand: AsyncParsableCommand {
         @Flag(help: "Read the password from standard input.")
         var passwordStdin = false
 
-        @OptionGroup var network: NetworkOptions
+        @OptionGroup var network: NetworkArguments
 
         func run() async throws {
             let url = URL(filePath: file)
@@ -70,7 +71,7 @@ struct MatrixKeysCommand: AsyncParsableCommand {
         @Flag(help: "Read the password from standard input.")
         var passwordStdin = false
 
-        @OptionGroup var network: NetworkOptions
+        @OptionGroup var network: NetworkArguments
 
         func run() async throws {
             guard let keys = FileManager.default.contents(atPath: file) else {

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 import PusherSwift
@@ -20,7 +21,7 @@ struct MatrixListenCommand: AsyncParsableCommand, EndedBySignal {
 
     @OptionGroup var selection: MatrixListenOptions
     @OptionGroup var stream: StreamOptions
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         let feed = selection.feed(try network.matrixAccount())

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Foundation
 import MatrixSDK
@@ -51,7 +52,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     @Flag(help: "Log in one more account, for chat.")
     var add = false
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard [passwordStdin, tokenStdin, sso].count(where: { $0 }) <= 1 else {

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -17,7 +18,7 @@ struct MatrixLogoutCommand: AsyncParsableCommand {
         help: ArgumentHelp("The account, if it was logged in with --add. Default: the first.", valueName: "user"))
     var user: String?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         let account = try network.matrixAccount(of: user)

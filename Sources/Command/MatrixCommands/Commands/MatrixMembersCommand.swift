@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -34,7 +35,7 @@ struct MatrixMembersCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         let account = try network.matrixAccount()

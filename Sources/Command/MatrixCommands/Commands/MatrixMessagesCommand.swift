@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Foundation
 import MatrixProtocol
@@ -29,7 +30,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard (1...10_000).contains(limit) else { throw ValidationError("--limit must be 1 to 10000.") }

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixProtocol
 import MatrixSDK
@@ -38,7 +39,7 @@ struct MatrixPushRulesCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Undo --mute for this room.", valueName: "room"))
     var unmute: String?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         let changes = [enable, disable, mute, unmute].compactMap(\.self)

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -20,7 +21,7 @@ struct MatrixReactCommand: AsyncParsableCommand {
     @Flag(help: "Remove your reaction.")
     var remove = false
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         try EventID.validate(event)

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -24,7 +25,7 @@ struct MatrixReadCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Mark only the thread that begins with this event.", valueName: "event"))
     var thread: String?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         try EventID.validate(event)

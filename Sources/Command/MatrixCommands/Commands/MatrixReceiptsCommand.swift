@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -20,7 +21,7 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         try EventID.validate(event)

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Basics
 import MatrixSDK
@@ -23,7 +24,7 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
 
         @OptionGroup var output: OutputOptions
 
-        @OptionGroup var network: NetworkOptions
+        @OptionGroup var network: NetworkArguments
 
         func run() async throws {
             try await network.matrixAccount().withKeys { session in
@@ -67,7 +68,7 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
         @Flag(help: "Read the account's password from standard input.")
         var passwordStdin = false
 
-        @OptionGroup var network: NetworkOptions
+        @OptionGroup var network: NetworkArguments
 
         func run() async throws {
             let account = try network.matrixAccount()
@@ -174,7 +175,7 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
         @Flag(help: "Read the recovery key, or the passphrase, from standard input.")
         var keyStdin = false
 
-        @OptionGroup var network: NetworkOptions
+        @OptionGroup var network: NetworkArguments
 
         func run() async throws {
             let account = try network.matrixAccount()

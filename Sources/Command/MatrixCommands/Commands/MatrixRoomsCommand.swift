@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -18,7 +19,7 @@ struct MatrixRoomsCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         let account = try network.matrixAccount()

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Foundation
 import MatrixSDK
@@ -29,7 +30,7 @@ struct MatrixSearchCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard text.contains(where: { !$0.isWhitespace }) else { throw ValidationError("Give a text to search for.") }

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixProtocol
 import MatrixSDK
@@ -42,7 +43,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
             valueName: "id"))
     var txnID: String?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard txnID.map({ (1...255).contains($0.utf8.count) }) ?? true else {

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -22,7 +23,7 @@ struct MatrixTopicCommand: AsyncParsableCommand {
     @Flag(help: "Print the topic as one JSON object.")
     var json = false
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard text == nil || !json else {

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import MatrixSDK
 
@@ -16,7 +17,7 @@ struct MatrixUnbanCommand: AsyncParsableCommand {
     @Option(help: "The reason; everyone in the room can see it.")
     var reason: String?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func run() async throws {
         try await target.each(as: network.matrixAccount(), notDone: "is not unbanned") { client, user, roomID in

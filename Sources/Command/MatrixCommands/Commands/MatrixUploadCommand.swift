@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Foundation
 import MatrixProtocol
@@ -28,7 +29,7 @@ struct MatrixUploadCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The file's type, such as image/png. Default: from its name.", valueName: "type"))
     var type: String?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard caption == nil || room != nil else { throw ValidationError("--caption needs --room.") }

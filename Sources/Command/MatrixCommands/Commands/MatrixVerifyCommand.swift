@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 
 struct MatrixVerifyCommand: AsyncParsableCommand, EndedBySignal {
@@ -27,7 +28,7 @@ struct MatrixVerifyCommand: AsyncParsableCommand, EndedBySignal {
     @Option(help: "Give up after this many seconds.")
     var timeout = 300.0
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         if let user { try UserID.validate([user]) }

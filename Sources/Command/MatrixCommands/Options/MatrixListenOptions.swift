@@ -1,14 +1,15 @@
-import ArgumentParser
+package import ArgumentParser
+package import CommandKit
 import MatrixSDK
 
 /// What of an account's events is listened to.
-struct MatrixListenOptions: ParsableArguments {
+package struct MatrixListenOptions: ParsableArguments {
     @Option(
         name: .customLong("room"),
         help: ArgumentHelp(
             "Only print the events of this room: id, alias, or name or part of it. May be repeated.", valueName: "room")
     )
-    var rooms: [String] = []
+    package var rooms: [String] = []
 
     @Flag(help: "Only print Matrix events that your push rules notify you of.")
     var notifications = false
@@ -22,20 +23,22 @@ struct MatrixListenOptions: ParsableArguments {
                 + "\(PastTime.forms).", valueName: "time"), transform: { try PastTime($0) })
     var since: PastTime?
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         guard since == nil || !noCatchUp else {
             throw ValidationError("--since and --no-catch-up cannot be used together.")
         }
     }
 
     /// Whether anything of it is given.
-    var isGiven: Bool { !rooms.isEmpty || notifications || noCatchUp || since != nil }
+    package var isGiven: Bool { !rooms.isEmpty || notifications || noCatchUp || since != nil }
 
     private var past: MatrixFeed.Past {
         if let since { .since(since.date) } else { noCatchUp ? .nothing : .missed }
     }
 
-    func feed(_ account: MatrixAccount) -> MatrixFeed {
+    package func feed(_ account: MatrixAccount) -> any Feed {
         MatrixFeed(
             account, rooms: rooms.map(RoomReference.init), isNotificationsOnly: notifications, past: past)
     }

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import PusherHTTP
 import PusherProtocol
@@ -30,7 +31,7 @@ struct PublishOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Use TLS. Default: $PUSHER_TLS, else yes.")
     var tls: Bool?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         try EmptyValue.refuse(("--app-id", appId))

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 
 /// The room that a `matrix` command is about; you are in it.

@@ -1,3 +1,4 @@
+import CommandKit
 import MatrixSDK
 
 /// A member of a room, as a line.

@@ -1,3 +1,4 @@
+import CommandKit
 import Foundation
 
 /// A homeserver's push notification, as a line.

@@ -1,3 +1,4 @@
+import CommandKit
 import MatrixSDK
 
 /// How an account could be recovered.

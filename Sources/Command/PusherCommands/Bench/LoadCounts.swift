@@ -1,3 +1,4 @@
+import CommandKit
 import Basics
 
 /// What has happened in a load test so far.

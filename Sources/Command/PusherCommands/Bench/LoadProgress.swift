@@ -1,3 +1,4 @@
+import CommandKit
 import Basics
 
 /// Tells how a load test goes on, from time to time: as JSON on standard output, or on a terminal.

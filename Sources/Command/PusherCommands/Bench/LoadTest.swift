@@ -1,3 +1,4 @@
+import CommandKit
 import PusherHTTP
 import PusherSwift
 import Basics

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Foundation
 
@@ -22,22 +23,6 @@ struct ContextCommand: AsyncParsableCommand {
         ])
 }
 
-/// A context's name, as an argument.
-struct ContextName: ParsableArguments {
-    @Argument(help: "The context's name.", completion: .custom { _, _, _ in Self.known })
-    var name: String
-
-    func validate() throws {
-        guard name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
-            throw ValidationError("A context's name must be 1 to 64 letters, digits and . _ -, not “\(name)”.")
-        }
-    }
-
-    static var known: [String] {
-        ((try? ContextFile().load())?.contexts.keys.sorted()) ?? []
-    }
-}
-
 struct ContextAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a context, or replace one with --force.",
@@ -52,7 +37,7 @@ struct ContextAddCommand: AsyncParsableCommand {
 
     @OptionGroup var name: ContextName
     @OptionGroup var address: AddressOptions
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
     @OptionGroup var application: ApplicationOptions
 
     @Option(help: "The application's key.")

@@ -1,3 +1,6 @@
+import PydioCommands
+import MatrixCommands
+import CommandKit
 import ArgumentParser
 import Basics
 import MatrixSDK

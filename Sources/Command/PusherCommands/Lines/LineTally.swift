@@ -1,3 +1,5 @@
+import CommandKit
+
 /// What has become of lines.
 struct LineTally {
     /// What was done with those that did not fail: `published`.

@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 
 /// Whether a command sends one event for each line of its input, and how fast.

@@ -1,3 +1,4 @@
+import CommandKit
 import Foundation
 
 /// A context, as a line; never its secrets.

@@ -1,3 +1,5 @@
+import CommandKit
+
 /// What one step of an examination showed.
 struct Finding: OutputRecord, Sendable {
     let step: String

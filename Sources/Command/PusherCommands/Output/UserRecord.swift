@@ -1,3 +1,5 @@
+import CommandKit
+
 /// A user on a presence channel, as a line.
 struct UserRecord: ListRecord {
     let id: String

@@ -1,3 +1,4 @@
+import CommandKit
 import Foundation
 
 /// Where the shell writes: records and answers to standard output, complaints to standard error. At a terminal the prompt

@@ -1,3 +1,5 @@
+import CommandKit
+
 /// A line cut into words as a shell does it: `'…'` is taken as it is, in `"…"` a backslash protects `"` and `\`, elsewhere any
 /// character.
 struct ShellWords {

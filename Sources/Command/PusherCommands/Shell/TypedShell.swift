@@ -1,3 +1,4 @@
+import CommandKit
 import Foundation
 
 /// The shell at a terminal: commands begin in the order in which they are entered, and none waits for another's answer.

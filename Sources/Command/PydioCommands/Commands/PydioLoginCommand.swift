@@ -1,3 +1,4 @@
+import CommandKit
 import ArgumentParser
 import Foundation
 import PydioSDK
@@ -50,7 +51,7 @@ struct PydioLoginCommand: AsyncParsableCommand {
         completion: .file())
     var captchaFile: String?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     func validate() throws {
         guard let url = URLComponents(string: server), ["http", "https"].contains(url.scheme),

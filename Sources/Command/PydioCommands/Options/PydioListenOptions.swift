@@ -1,14 +1,15 @@
-import ArgumentParser
-import PydioSDK
+package import ArgumentParser
+package import CommandKit
+package import PydioSDK
 
 /// Which workspaces `listen` listens to.
-struct PydioListenOptions: ParsableArguments {
+package struct PydioListenOptions: ParsableArguments {
     @Option(
         name: .customLong("pydio"),
         help: ArgumentHelp(
             "Also print the events of this Pydio workspace: id, slug or label; or a server's address, for all it has. "
                 + "May be repeated.", valueName: "workspace"))
-    var workspaces: [String] = []
+    package var workspaces: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -18,16 +19,18 @@ struct PydioListenOptions: ParsableArguments {
 
     @OptionGroup var watch: PydioWatchOptions
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         guard !workspaces.isEmpty || (pydioServer == nil && watch.pollInterval == nil) else {
             throw ValidationError("--pydio-server and --poll-interval need --pydio.")
         }
     }
 
     /// One for each server.
-    func feeds(_ client: PydioClientOptions) throws(CommandFailure) -> [PydioFeed] {
+    package func feeds(_ client: PydioClientOptions) throws(CommandFailure) -> [any Feed] {
         let file = PydioLoginFile()
-        var feeds: [PydioFeed] = []
+        var feeds: [any Feed] = []
         var whole: [PydioLogin] = []
         for address in workspaces where address.contains("://") {
             let login = try file.login(address)

@@ -1,6 +1,7 @@
+package import CommandKit
 import ArgumentParser
 import Foundation
-import PydioSDK
+package import PydioSDK
 
 /// Which login a command acts for.
 struct PydioOptions: ParsableArguments {
@@ -10,7 +11,7 @@ struct PydioOptions: ParsableArguments {
             valueName: "server"))
     var server: String?
 
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup var network: NetworkArguments
 
     /// The account that `login` has left.
     func account() throws(CommandFailure) -> PydioAccount {
@@ -29,7 +30,7 @@ struct PydioOptions: ParsableArguments {
 }
 
 extension PydioClientOptions {
-    init(_ network: NetworkOptions) throws(CommandFailure) {
+    package init(_ network: NetworkArguments) throws(CommandFailure) {
         self.init()
         (caFile, pinnedKey, proxy) = (try network.authorities, network.pin, network.proxy)
     }

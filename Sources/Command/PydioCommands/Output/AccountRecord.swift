@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// A user of a Pydio server as an administrator sees it, as a line.

@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// Something that somebody has done in a workspace, as a line.

@@ -1,3 +1,5 @@
+import CommandKit
+
 /// What an administrator has changed, as a line for programs.
 struct AdministrationRecord {
     enum Kind: String {

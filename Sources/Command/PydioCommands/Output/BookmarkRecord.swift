@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// A bookmark, as a line.

@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// A comment on a node, as a line.

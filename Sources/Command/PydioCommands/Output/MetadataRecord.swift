@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// A field of a node's metadata, as a line.

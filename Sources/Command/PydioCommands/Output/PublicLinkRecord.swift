@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// A public link as the server describes it, as a line.

@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// How much of a workspace's storage is in use, as a line.

@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSync
 
 /// A step of a sync, as a line.

@@ -1,3 +1,5 @@
+import CommandKit
+
 /// What has been done to a file or folder of a workspace, as a line.
 struct TransferRecord {
     enum Kind: String {

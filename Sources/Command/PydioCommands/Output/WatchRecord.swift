@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// What the server notifies the user of, as a line.

@@ -1,3 +1,4 @@
+import CommandKit
 import PydioSDK
 
 /// A workspace of a Pydio server, as a line.

@@ -1,4 +1,7 @@
 #if NATSRelay
+    import PydioCommands
+    import MatrixCommands
+    import CommandKit
     import ArgumentParser
     import EventRelay
     import MatrixSDK

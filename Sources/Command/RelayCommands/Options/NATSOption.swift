@@ -1,4 +1,5 @@
 #if NATSRelay
+    import CommandKit
     import ArgumentParser
     import EventRelay
 

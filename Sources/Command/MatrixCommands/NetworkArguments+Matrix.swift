@@ -1,7 +1,8 @@
+package import CommandKit
 import ArgumentParser
-import MatrixSDK
+package import MatrixSDK
 
-extension NetworkOptions {
+extension NetworkArguments {
     /// The Matrix account that `matrix login` has left.
     ///
     /// - Parameter user: Another one; nil for the first.
@@ -14,7 +15,7 @@ extension NetworkOptions {
 }
 
 extension MXRestClientOptions {
-    init(_ network: NetworkOptions) throws(CommandFailure) {
+    package init(_ network: NetworkArguments) throws(CommandFailure) {
         self.init()
         (caFile, pinnedKey, proxy) = (try network.authorities, network.pin, network.proxy)
         // Somebody waits at a terminal.

@@ -1,9 +1,9 @@
-import MatrixSDK
+package import MatrixSDK
 
 /// What is said beside a message of an encrypted room.
 extension MXMessageShield {
     /// In JSON.
-    var name: String {
+    package var name: String {
         switch self {
         case .none: "none"
         case .unverifiedIdentity: "unverified_identity"
@@ -16,13 +16,13 @@ extension MXMessageShield {
         }
     }
 
-    init?(name: String) {
+    package init?(name: String) {
         guard let shield = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = shield
     }
 
     /// For people: behind what the message says. That nobody has verified its sender goes for most messages, and is not said.
-    var mark: String {
+    package var mark: String {
         switch self {
         case .none, .unverifiedIdentity: ""
         case .unsignedDevice: " (warning: sent from a device that its owner has not signed)"
@@ -36,7 +36,11 @@ extension MXMessageShield {
 }
 
 /// An event with what is inside, and what to say beside it.
-struct ReadEvent: Sendable {
-    let event: MXEvent
-    var shield = MXMessageShield.none
+package struct ReadEvent: Sendable {
+    package let event: MXEvent
+    package let shield: MXMessageShield
+
+    package init(event: MXEvent, shield: MXMessageShield = .none) {
+        (self.event, self.shield) = (event, shield)
+    }
 }

@@ -1,14 +1,14 @@
-import ArgumentParser
+package import ArgumentParser
 import Foundation
-import Transport
+package import Transport
 
 /// The way to a server, and which servers are trusted: the same for every command that connects.
-struct NetworkOptions: ParsableArguments {
+package struct NetworkArguments: ParsableArguments {
     @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
-    var proxy: String?
+    package var proxy: String?
 
     @Option(help: "A PEM file of certificate authorities to trust instead of the system's.", completion: .file())
-    var caFile: String?
+    package var caFile: String?
 
     @Option(
         help: ArgumentHelp(
@@ -17,9 +17,11 @@ struct NetworkOptions: ParsableArguments {
             sha256//BASE64 or in hexadecimal; pusher-cli doctor prints it.
             """, valueName: "sha256"),
         transform: Self.pin)
-    var pin: PublicKeyPin?
+    package var pin: PublicKeyPin?
 
-    func validate() throws {
+    package init() {}
+
+    package func validate() throws {
         try EmptyValue.refuse(("--ca-file", caFile))
         guard caFile == nil || pin == nil else { throw ValidationError("--ca-file and --pin cannot be used together.") }
         try checkProxy()
@@ -39,7 +41,7 @@ struct NetworkOptions: ParsableArguments {
     }
 
     /// The path of the authorities, of which there must be one.
-    var authorities: String? {
+    package var authorities: String? {
         get throws(CommandFailure) {
             if let caFile { try Self.check(caFile: caFile) }
             return caFile
@@ -47,7 +49,7 @@ struct NetworkOptions: ParsableArguments {
     }
 
     /// Finds out before anything is connected what would look like a server that cannot be reached.
-    static func check(caFile: String) throws(CommandFailure) {
+    package static func check(caFile: String) throws(CommandFailure) {
         guard access(caFile, R_OK) == 0 else {
             throw CommandFailure(.badData, "--ca-file \(caFile) cannot be read: \(String(cString: strerror(errno)))")
         }
@@ -70,15 +72,15 @@ struct NetworkOptions: ParsableArguments {
 }
 
 extension Settings {
-    mutating func take(_ network: NetworkOptions) {
+    package mutating func take(_ network: NetworkArguments) {
         (caFile, pin, proxy) = (network.caFile, network.pin.map { "\($0)" }, network.proxy)
     }
 
-    var pinnedKey: PublicKeyPin? { pin.flatMap { PublicKeyPin($0) } }
+    package var pinnedKey: PublicKeyPin? { pin.flatMap { PublicKeyPin($0) } }
 
     /// Finds what cannot be used together, or at all, wherever it was said.
-    func checkTrust() throws(CommandFailure) {
-        if let caFile { try NetworkOptions.check(caFile: caFile) }
+    package func checkTrust() throws(CommandFailure) {
+        if let caFile { try NetworkArguments.check(caFile: caFile) }
         guard pin == nil || usesTLS else {
             throw CommandFailure(.wrongUse, "--pin needs TLS, but the connection to \(serverName) does not use it")
         }
