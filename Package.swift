@@ -37,7 +37,7 @@ let core = Room(
         library("CurlTransport", ["Basics", "Realtime", "Transport", "CLibcurl", "CLinux"]),
     ],
     tests: [
-        support("TestSupport", ["CLibcrypto", "CLinux", "PusherProtocol", swiftLog] + pure),
+        support("TestSupport", ["CLibcrypto", "CLinux", swiftLog] + pure),
         suites("BasicsTests", []),
         suites("JSONBytesTests", []),
         suites("TransportTests", []),
@@ -75,10 +75,12 @@ let pusher = Room(
     ],
     tests: [
         support("PusherTestSupport", ["PusherSwift", "PusherMockServer", "TestSupport", "Basics"]),
-        suites("PusherProtocolTests", ["PusherProtocol"]),
+        // The client played by hand; without the network.
+        support("PusherProtocolTestSupport", ["PusherProtocol", "TestSupport"] + pure),
+        suites("PusherProtocolTests", ["PusherProtocol", "PusherProtocolTestSupport"]),
         suites(
             "PusherSwiftTests",
-            ["PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport", swiftLog] + [
+            ["PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport", "PusherProtocolTestSupport", swiftLog] + [
                 serviceLifecycle("ServiceLifecycle"), serviceLifecycle("ServiceLifecycleTestKit"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
@@ -93,8 +95,8 @@ let pusher = Room(
         suites(
             "SecurityTests",
             [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "PusherTestSupport", "CurlTransport",
-                swiftLog,
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "PusherTestSupport",
+                "PusherProtocolTestSupport", "CurlTransport", swiftLog,
             ]),
     ])
 
@@ -149,7 +151,6 @@ let matrix = Room(
 /// Text, surfaces and keys of a terminal. Knows none of the protocols.
 let terminal = Room(
     "Terminal",
-    testsNeed: [pusher],
     traits: ["JPEGImages"],
     products: [.library(name: "TerminalUI", targets: ["TerminalUI"])],
     targets: [
@@ -163,7 +164,6 @@ let terminal = Room(
 let chat = Room(
     "Chat",
     needs: [matrix, terminal],
-    testsNeed: [pusher],
     products: [
         .library(name: "MatrixKit", targets: ["MatrixKit", "MatrixSDK"]),
         .library(name: "MatrixKitTerminal", targets: ["MatrixKitTerminal", "MatrixKit", "MatrixSDK", "TerminalUI"]),
@@ -294,7 +294,7 @@ let command = Room(
             "CommandTests",
             [
                 "pusher-cli", "CommandKit", "PusherCommands", "MatrixCommands", "PydioCommands", "RelayCommands",
-                "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol",
+                "PusherMockServer", "PusherHTTP", "PusherProtocolTestSupport", "MatrixSDK", "MatrixProtocol",
                 "MatrixEncryption", "MatrixTestSupport", "EncryptionTestSupport", "TerminalUI", "PydioSDK", "PydioTestSupport",
                 "RelayTestSupport", "EventRelay", "RelayProtocol", argumentParser,
             ]),
@@ -346,8 +346,7 @@ let rooms = [core, pusher, matrix, terminal, chat, pydio, relay, command, lab]
 
 // MARK: - The package
 
-// The support of all tests has machines of the Pusher client.
-let chosen = Scope(rooms, always: [core, pusher])
+let chosen = Scope(rooms, always: [core])
 
 // The other traits cost a user much build time, or bring packages that not everybody wants. The Makefile sets ALL_TRAITS: the
 // tests want them all. Somebody who works on some rooms wants what these need, and to be done in minutes.

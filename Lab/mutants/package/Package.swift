@@ -66,8 +66,12 @@ let package = Package(
         library("MatrixSDK", ["MatrixProtocol", "MatrixEncryption", "Basics", "JSONBytes", "Transport"]),
         .target(
             name: "TestSupport",
-            dependencies: ["Basics", "CLinux", "JSONBytes", "PusherProtocol", "Realtime", "Transport"],
+            dependencies: ["Basics", "CLinux", "JSONBytes", "Realtime", "Transport"],
             path: "Tests/Core/TestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "PusherProtocolTestSupport",
+            dependencies: ["Basics", "JSONBytes", "PusherProtocol", "Realtime", "TestSupport", "Transport"],
+            path: "Tests/Pusher/PusherProtocolTestSupport", swiftSettings: swiftSettings),
         .target(
             name: "MatrixSessionTestSupport", path: "Tests/Matrix/MatrixSessionTestSupport",
             swiftSettings: swiftSettings),
@@ -75,7 +79,7 @@ let package = Package(
         tests("BasicsTests", ["Realtime"]),
         tests("TransportTests", ["Realtime"]),
         tests("RealtimeTests", ["JSONBytes", "Realtime"]),
-        tests("PusherProtocolTests", ["JSONBytes", "PusherProtocol", "Realtime"]),
+        tests("PusherProtocolTests", ["JSONBytes", "PusherProtocol", "PusherProtocolTestSupport", "Realtime"]),
         tests("MatrixProtocolTests", ["JSONBytes", "MatrixProtocol", "Realtime"]),
         tests("PydioProtocolTests", ["PydioProtocol", "Realtime"]),
         tests("MatrixSDKTests", ["JSONBytes", "MatrixSDK", "MatrixProtocol", "MatrixSessionTestSupport"]),

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// Hostile text in every field that a server sends: nothing of it drives the terminal or forges a line, whatever a command
 /// prints, on standard output as well as on standard error.

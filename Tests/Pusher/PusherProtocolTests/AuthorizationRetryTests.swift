@@ -2,6 +2,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 /// Authorizations that failed for a reason that may pass.
 struct AuthorizationRetryTests {

@@ -3,6 +3,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 /// Few authorizations run at a time: a place among them that becomes free is taken at once, however it became free.
 struct AuthorizationSlotTests {

@@ -3,6 +3,7 @@ import Realtime
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 /// Cache channels, subscription counts and gaps.
 struct CacheChannelTests {

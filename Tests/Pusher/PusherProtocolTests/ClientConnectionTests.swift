@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// The connection as the Pusher protocol has it.
 struct ClientConnectionTests {

@@ -3,6 +3,7 @@ import Realtime
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 /// Sizes and rates of client events.
 struct ClientEventRuleTests {

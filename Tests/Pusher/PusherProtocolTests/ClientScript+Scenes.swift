@@ -2,6 +2,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Basics
+import PusherProtocolTestSupport
 
 extension ClientScript {
     /// Loses its connection, gets the next one and forgets what was said meanwhile.

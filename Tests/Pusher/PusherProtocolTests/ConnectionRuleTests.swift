@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// When the machine connects again, waits, or lets it be.
 struct ConnectionRuleTests {

@@ -2,6 +2,7 @@ import JSONBytes
 import PusherProtocol
 import TestSupport
 import Testing
+import PusherProtocolTestSupport
 
 /// Encrypted channels: keys, key rotation and order.
 struct EncryptedChannelTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// Events of encrypted channels that cannot be read yet, or never.
 struct EncryptedEventTests {

@@ -2,6 +2,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
+import PusherProtocolTestSupport
 
 /// Frames that are recognised by how they begin are read as all others are.
 struct EventHeadsTests {

@@ -4,6 +4,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
+import PusherProtocolTestSupport
 
 /// Identifiers compare byte for byte, as at the server. As `String`s, each pair here is equal.
 struct IdentifierTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// The members of a presence channel, as the machine keeps them.
 struct PresenceMemberTests {

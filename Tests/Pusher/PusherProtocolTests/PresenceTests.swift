@@ -3,6 +3,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
+import PusherProtocolTestSupport
 
 struct PresenceTests {
     private static let members = #"{"presence":{"ids":["u1","u2"],"hash":{"u1":{"name":"Ann"},"u2":null},"count":2}}"#

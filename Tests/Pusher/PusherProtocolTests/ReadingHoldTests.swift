@@ -3,6 +3,7 @@ import Realtime
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 /// What is told of a reader for whom nothing is received.
 struct ReadingHoldTests {

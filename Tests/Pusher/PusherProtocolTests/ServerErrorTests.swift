@@ -3,6 +3,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
+import PusherProtocolTestSupport
 
 /// `pusher:error` reaches bindings, as in version 5, besides being reported.
 struct ServerErrorTests {

@@ -4,6 +4,7 @@ import Realtime
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 /// Signing in, events to the signed-in user, and the watchlist.
 struct SignInTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// What is subscribed to, after whatever the application and the network do.
 struct SubscriptionStateTests {

@@ -4,6 +4,7 @@ import Realtime
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 struct SubscriptionTests {
     private let reader = EventReader(.sequence, eventName: nil, channelName: nil)

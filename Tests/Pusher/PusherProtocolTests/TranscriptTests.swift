@@ -2,6 +2,7 @@ import Foundation
 import PusherProtocol
 import TestSupport
 import Testing
+import PusherProtocolTestSupport
 
 /// Plays `Fixtures/transcripts`: what servers really send, what we answer, what the application is told.
 struct TranscriptTests {

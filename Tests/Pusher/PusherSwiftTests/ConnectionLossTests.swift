@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// Connections that go, and come back as the application wants.
 struct ConnectionLossTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// What an event carries, whatever that is.
 struct EventDataTests {

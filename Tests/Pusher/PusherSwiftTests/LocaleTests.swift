@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// A program in a place where numbers and letters are others.
 struct LocaleTests {

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 import Basics
 import Transport
+import PusherProtocolTestSupport
 
 /// What a reader of the log learns, and what a server can put in.
 @Suite(.overSockets)

@@ -7,6 +7,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 /// Hostile text in every field that a peer sends comes to no log and into no error as it is.
 @Suite(.overSockets)

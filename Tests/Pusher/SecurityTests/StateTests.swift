@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import PusherProtocol
+import PusherProtocolTestSupport
 
 /// Nothing secret is kept longer than it is needed, and servers are for their own machine.
 struct StateTests {

@@ -6,6 +6,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 import Basics
+import PusherProtocolTestSupport
 
 /// Who asked for TLS never gets less, whatever the other side says.
 @Suite(.overSockets)

@@ -1,4 +1,5 @@
 import JSONBytes
+package import TestSupport
 
 extension HostileFrames {
     /// Answers what a client waits for. Once it has subscribed, all frames with each text come, then an event `done`. A

@@ -2,6 +2,7 @@ import JSONBytes
 package import PusherProtocol
 package import Realtime
 package import Basics
+import TestSupport
 package import Transport
 
 /// A client machine played by hand, with what it orders and tells as readable lines.
