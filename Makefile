@@ -15,7 +15,7 @@ setup: ## Installs missing system packages (Debian, Ubuntu) and checks the versi
 	@Scripts/setup
 
 demo: setup ## Shows events arriving over a real WebSocket, from an embedded server.
-	@Scripts/build-without-traits --disable-default-traits --product pusher-cli
+	@Scripts/build-without-traits --traits CommandLineTool --product pusher-cli
 	@.build-plain/debug/pusher-cli demo
 
 test: setup ## Builds and runs the tests. ROOM="pusher matrix" takes those of some rooms, FILTER=names some of them, QUIET=1 prints less.

@@ -348,20 +348,27 @@ let rooms = [core, pusher, matrix, terminal, chat, pydio, relay, command, lab]
 
 let chosen = Scope(rooms, always: [core])
 
+/// Each brings a package that targets cannot do without, and that a user of the other products does not resolve.
+let packageTraits: Set = ["SQLiteStores", "MockServer", "CommandLineTool"]
 // The other traits cost a user much build time, or bring packages that not everybody wants. The Makefile sets ALL_TRAITS: the
 // tests want them all. Somebody who works on some rooms wants what these need, and to be done in minutes.
-let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
+let usualTraits = packageTraits.union(["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"])
 let defaultTraits =
     if chosen.isWhole {
         Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(command.traits)
     } else {
-        chosen.traits
+        packageTraits.union(chosen.traits)
     }
 
 let package = Package(
     name: "PusherSwift",
     products: chosen.products,
     traits: [
+        .trait(name: "SQLiteStores", description: "MatrixSDK, MatrixKit, PydioSync and EventRelay; brings GRDB.swift."),
+        .trait(name: "MockServer", description: "PusherMockServer; brings swift-nio."),
+        .trait(
+            name: "CommandLineTool", description: "pusher-cli; brings swift-argument-parser.",
+            enabledTraits: ["SQLiteStores", "MockServer"]),
         .trait(
             name: "ServiceLifecycleSupport",
             description: "Pusher is a Service of swift-service-lifecycle, which brings swift-collections with it."),
@@ -406,11 +413,18 @@ var fuzzedProtocols: [Target.Dependency] {
 }
 
 var swiftLog: Target.Dependency { .product(name: "Logging", package: "swift-log") }
-var argumentParser: Target.Dependency { .product(name: "ArgumentParser", package: "swift-argument-parser") }
-var grdb: Target.Dependency { .product(name: "GRDB", package: "GRDB.swift") }
-var nioCore: Target.Dependency { .product(name: "NIOCore", package: "swift-nio") }
-var nioPosix: Target.Dependency { .product(name: "NIOPosix", package: "swift-nio") }
-var nioHTTP1: Target.Dependency { .product(name: "NIOHTTP1", package: "swift-nio") }
+var argumentParser: Target.Dependency {
+    .product(name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLineTool"]))
+}
+var grdb: Target.Dependency {
+    .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLiteStores"]))
+}
+var nioCore: Target.Dependency { nio("NIOCore") }
+var nioPosix: Target.Dependency { nio("NIOPosix") }
+var nioHTTP1: Target.Dependency { nio("NIOHTTP1") }
+func nio(_ product: String) -> Target.Dependency {
+    .product(name: product, package: "swift-nio", condition: .when(traits: ["MockServer"]))
+}
 var nioSSL: Target.Dependency { .product(name: "NIOSSL", package: "swift-nio-ssl") }
 func serviceLifecycle(_ product: String) -> Target.Dependency {
     .product(
@@ -420,7 +434,7 @@ var mockServerTLS: Target.Dependency {
     .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"]))
 }
 var nioServer: [Target.Dependency] {
-    [nioCore, nioPosix, nioHTTP1, .product(name: "NIOWebSocket", package: "swift-nio")]
+    [nioCore, nioPosix, nioHTTP1, nio("NIOWebSocket")]
 }
 
 // MARK: - Kinds of targets

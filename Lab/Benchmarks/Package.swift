@@ -12,7 +12,8 @@ let mockServer: Target.Dependency = .product(name: "PusherMockServer", package: 
 
 let package = Package(
     name: "Benchmarks",
-    dependencies: [.package(name: "PusherSwift", path: "../..", traits: [])],
+    // As in `make demo`, which shares what is compiled.
+    dependencies: [.package(name: "PusherSwift", path: "../..", traits: ["CommandLineTool"])],
     targets: [
         .target(name: "Measuring", dependencies: [pusherSwift]),
         .executableTarget(name: "DispatchBench", dependencies: [pusherSwift, "Measuring"]),

@@ -1,3 +1,7 @@
+#if !MockServer
+    #error("PusherMockServer needs the package trait MockServer, which is on by default")
+#endif
+
 import NIOCore
 import NIOHTTP1
 import NIOPosix

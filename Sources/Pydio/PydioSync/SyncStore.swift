@@ -1,3 +1,7 @@
+#if !SQLiteStores
+    #error("PydioSync needs the package trait SQLiteStores, which is on by default")
+#endif
+
 import Foundation
 import GRDB
 import PydioProtocol

@@ -1,3 +1,7 @@
+#if !CommandLineTool
+    #error("pusher-cli needs the package trait CommandLineTool, which is on by default")
+#endif
+
 package import ArgumentParser
 import Foundation
 

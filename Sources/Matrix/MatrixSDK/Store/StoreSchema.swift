@@ -1,3 +1,7 @@
+#if !SQLiteStores
+    #error("MatrixSDK needs the package trait SQLiteStores, which is on by default")
+#endif
+
 import GRDB
 
 /// The tables of a file store. What was released is never changed, only migrated.
