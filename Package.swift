@@ -80,7 +80,10 @@ let pusher = Room(
         suites("PusherProtocolTests", ["PusherProtocol", "PusherProtocolTestSupport"]),
         suites(
             "PusherSwiftTests",
-            ["PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport", "PusherProtocolTestSupport", swiftLog] + [
+            [
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport", "PusherProtocolTestSupport",
+                swiftLog,
+            ] + [
                 serviceLifecycle("ServiceLifecycle"), serviceLifecycle("ServiceLifecycleTestKit"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
@@ -271,7 +274,8 @@ let command = Room(
             "RelayCommands",
             [
                 "CommandKit", "MatrixCommands", "PydioCommands", "PusherSwift", "PusherHTTP", "MatrixSDK", "PydioSDK",
-                "Basics", "CurlTransport", .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])), argumentParser,
+                "Basics", "CurlTransport", .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])),
+                argumentParser,
             ]),
         // Those of channels, and those of all protocols: listen, context, doctor.
         library(
@@ -295,7 +299,8 @@ let command = Room(
             [
                 "pusher-cli", "CommandKit", "PusherCommands", "MatrixCommands", "PydioCommands", "RelayCommands",
                 "PusherMockServer", "PusherHTTP", "PusherProtocolTestSupport", "MatrixSDK", "MatrixProtocol",
-                "MatrixEncryption", "MatrixTestSupport", "EncryptionTestSupport", "TerminalUI", "PydioSDK", "PydioTestSupport",
+                "MatrixEncryption", "MatrixTestSupport", "EncryptionTestSupport", "TerminalUI", "PydioSDK",
+                "PydioTestSupport",
                 "RelayTestSupport", "EventRelay", "RelayProtocol", argumentParser,
             ]),
         // Programs written for older versions of the library, as they are: in Swift 5 mode.

@@ -1,5 +1,5 @@
-import CommandKit
 import Basics
+import CommandKit
 import MatrixSDK
 
 /// What commands say of encryption without being asked, on standard error.

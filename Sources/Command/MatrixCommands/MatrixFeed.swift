@@ -1,9 +1,9 @@
+import Basics
 import CommandKit
 import Dispatch
 import MatrixProtocol
 import MatrixSDK
 import PusherSwift
-import Basics
 
 /// What of an account's events is to be printed, and the session that they come from.
 final class MatrixFeed: Feed {

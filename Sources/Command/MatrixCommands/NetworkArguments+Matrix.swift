@@ -1,5 +1,5 @@
-package import CommandKit
 import ArgumentParser
+package import CommandKit
 package import MatrixSDK
 
 extension NetworkArguments {

@@ -1,6 +1,6 @@
+import Basics
 import CommandKit
 import PusherHTTP
-import Basics
 
 /// Publishes push notifications as events of a channel, one after the other.
 ///

@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 import MatrixSDK
 
 /// A room as users name it: by id, by alias, by the name that `rooms` shows, or by a part of the name or the alias.

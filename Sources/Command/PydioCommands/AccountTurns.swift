@@ -1,7 +1,7 @@
+import Basics
 import CommandKit
 import Foundation
 import PydioSDK
-import Basics
 
 /// Lets one command at a time log in to an account: the others then go on with its session.
 final class AccountTurns: LoginTurns {

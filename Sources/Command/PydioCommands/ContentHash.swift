@@ -1,5 +1,5 @@
-import CommandKit
 import Basics
+import CommandKit
 import Foundation
 import PydioSDK
 

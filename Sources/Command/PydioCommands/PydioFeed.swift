@@ -1,7 +1,7 @@
-import CommandKit
-import PydioSDK
-import PusherSwift
 import Basics
+import CommandKit
+import PusherSwift
+import PydioSDK
 
 /// Workspaces of a server whose events are to be printed, and the sources that they come from.
 final class PydioFeed: Feed {

@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import PydioSDK
-import Basics
 
 /// What `login` leaves for the commands after it: who is logged in where, and what that is proved by.
 package struct PydioLogin: Codable, Hashable, Confidential {

@@ -1,5 +1,5 @@
-package import CommandKit
 import Basics
+package import CommandKit
 import Foundation
 import PydioSDK
 

@@ -20,7 +20,9 @@ package struct PydioWorkspace: Sendable {
     func remote(_ path: String) -> String { "\(name):\(path)" }
 
     /// By id, slug or label; the label in the same case if there is one.
-    package static func named(_ name: String, among workspaces: [PydioWorkspace]) throws(CommandFailure) -> PydioWorkspace {
+    package static func named(_ name: String, among workspaces: [PydioWorkspace]) throws(CommandFailure)
+        -> PydioWorkspace
+    {
         if let workspace = workspaces.first(where: { $0.id == name })
             ?? workspaces.first(where: { $0.info.slug == name })
         {

@@ -1,6 +1,6 @@
-import CommandKit
-import Basics
 import ArgumentParser
+import Basics
+import CommandKit
 import PydioSDK
 
 /// Moving or copying to a place that may have another name, or be in another workspace.

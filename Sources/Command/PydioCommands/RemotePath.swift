@@ -1,5 +1,5 @@
-import Basics
 import ArgumentParser
+import Basics
 import PydioSDK
 
 /// Where something is on a Pydio server, as users write it: `WORKSPACE:/path`.

@@ -1,5 +1,5 @@
-import CommandKit
 import Basics
+import CommandKit
 import PydioSync
 
 /// Tells of a sync's steps, and of what it leaves out.

@@ -1,6 +1,6 @@
+import Basics
 import CommandKit
 import PydioSDK
-import Basics
 
 /// Tells of the files of a transfer, and of those that it leaves out.
 final class TransferReport: Sendable {

@@ -1,7 +1,7 @@
+import Basics
 import CommandKit
 import Foundation
 import PydioSDK
-import Basics
 
 /// Files and folders on their way into a workspace.
 struct WorkspaceUpload: Sendable {

@@ -1,5 +1,5 @@
-package import Logging
 package import Basics
+package import Logging
 
 extension Logger {
     /// The only way from this package into a log: text that is fit for a line, whoever wrote it.

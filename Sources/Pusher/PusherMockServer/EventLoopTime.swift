@@ -1,5 +1,5 @@
-import NIOCore
 import Basics
+import NIOCore
 
 extension MonotonicInstant {
     static var now: Self { Self(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds)) }

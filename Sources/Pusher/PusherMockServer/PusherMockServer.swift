@@ -1,11 +1,11 @@
-#if !MockServer
-    #error("PusherMockServer needs the package trait MockServer, which is on by default")
-#endif
-
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
+
+#if !MockServer
+    #error("PusherMockServer needs the package trait MockServer, which is on by default")
+#endif
 
 /// A Pusher Channels server for tests and development, in this process.
 ///

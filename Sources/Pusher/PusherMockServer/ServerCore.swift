@@ -1,7 +1,7 @@
+import Basics
 import Foundation
 import NIOCore
 import PusherProtocol
-import Basics
 
 /// Joins the connections to the applications' logic. Everything in it happens on one event loop, so that what one
 /// client is told and what another is told have one order, and nothing needs a lock.

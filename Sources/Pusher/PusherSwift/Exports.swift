@@ -1,11 +1,11 @@
 // `import PusherSwift` alone is enough: these make the types in its signatures usable.
 @_exported public import Foundation
+@_exported public import FoundationNetworking
 @_exported public import JSONBytes
 @_exported public import Logging
 @_exported public import PusherProtocol
 @_exported public import Realtime
 @_exported public import Transport
-@_exported public import FoundationNetworking
 
 /// The event type under the name that Pusher clients know.
 public typealias PusherEvent = RealtimeEvent

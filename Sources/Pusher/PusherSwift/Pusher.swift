@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import PusherProtocol
 public import Realtime
-import Basics
 
 /// A client of one application on a server that speaks the Pusher protocol.
 ///

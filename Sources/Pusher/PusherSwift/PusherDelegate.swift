@@ -1,7 +1,7 @@
 public import Foundation
+public import FoundationNetworking
 public import PusherProtocol
 public import Realtime
-public import FoundationNetworking
 
 /// Told what happens to a client, on its callback queue, in order with the events. Every method has a default that
 /// does nothing.

@@ -1,11 +1,11 @@
-#if !SQLiteStores
-    #error("PydioSync needs the package trait SQLiteStores, which is on by default")
-#endif
-
 import Foundation
 import GRDB
 import PydioProtocol
 import PydioSDK
+
+#if !SQLiteStores
+    #error("PydioSync needs the package trait SQLiteStores, which is on by default")
+#endif
 
 /// The record that is true if a step has taken effect. A process that is killed cannot tell.
 struct SyncExpectation: Hashable, Sendable {

@@ -1,9 +1,9 @@
 import Foundation
+import MatrixKitTerminal
 import TestSupport
 import Testing
 
 @testable import MatrixKit
-import MatrixKitTerminal
 
 struct CellListTests {
     private final class Cell {

@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import PusherMockServer
 import TestSupport
 import Testing
-import Basics
 
 /// `client-event --lines`.
 @Suite(.overSockets)

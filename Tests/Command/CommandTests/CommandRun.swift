@@ -1,7 +1,7 @@
+import Basics
 import Foundation
 import TestSupport
 import Testing
-import Basics
 
 /// One run of `pusher-cli`, as built beside the tests.
 final class CommandRun: Sendable {

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import FoundationNetworking
 import PusherHTTP
 import PusherMockServer
 import TestSupport
 import Testing
-import Basics
 
 /// The command as its users see it: a process with standard streams and an exit status.
 @Suite(.overSockets)

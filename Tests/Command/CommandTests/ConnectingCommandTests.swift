@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import PusherMockServer
 import TestSupport
 import Testing
-import Basics
 
 /// `client-event`, `doctor`, and signing in.
 @Suite(.overSockets)

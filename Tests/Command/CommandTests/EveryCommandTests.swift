@@ -7,8 +7,8 @@ import Testing
 @testable import ArgumentParser
 @testable import CommandKit
 @testable import MatrixCommands
-@testable import pusher_cli
 @testable import PydioCommands
+@testable import pusher_cli
 
 /// What holds for every command that there is.
 @Suite(.overSockets)

@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import PusherMockServer
 import TestSupport
 import Testing
-import Basics
 
 /// The commands that ask the HTTP API.
 @Suite(.overSockets)

@@ -1,8 +1,8 @@
 import Foundation
 import MatrixTestSupport
+import TerminalUI
 import TestSupport
 import Testing
-import TerminalUI
 
 @testable import CommandKit
 

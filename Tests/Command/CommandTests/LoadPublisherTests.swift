@@ -1,8 +1,8 @@
+import Basics
 import Glibc
 import PusherHTTP
 import TestSupport
 import Testing
-import Basics
 
 @testable import CommandKit
 @testable import MatrixCommands

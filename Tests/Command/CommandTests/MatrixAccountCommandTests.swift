@@ -1,5 +1,5 @@
-import JSONBytes
 import Foundation
+import JSONBytes
 import MatrixTestSupport
 import TestSupport
 import Testing

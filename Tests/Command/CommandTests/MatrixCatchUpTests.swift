@@ -1,9 +1,9 @@
 import ArgumentParser
+import Basics
 import Foundation
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @testable import CommandKit
 

@@ -1,10 +1,10 @@
-import JSONBytes
+import Basics
 import Foundation
+import JSONBytes
 import MatrixProtocol
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @testable import CommandKit
 

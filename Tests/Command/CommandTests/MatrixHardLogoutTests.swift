@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// A login that the homeserver ends for good while several processes use it.
 @Suite(.overSockets)

@@ -1,9 +1,9 @@
+import Basics
 import Foundation
 import MatrixTestSupport
 import PusherMockServer
 import TestSupport
 import Testing
-import Basics
 
 /// `matrix listen`, and `listen --matrix`.
 @Suite(.overSockets)

@@ -1,6 +1,6 @@
-import JSONBytes
 import Foundation
 import FoundationNetworking
+import JSONBytes
 import MatrixProtocol
 import MatrixTestSupport
 import TestSupport

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import FoundationNetworking
 import PusherHTTP
 import PusherMockServer
 import TestSupport
 import Testing
-import Basics
 
 @testable import CommandKit
 @testable import MatrixCommands

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// A scripted homeserver, a folder for the credentials, and commands that use both.
 final class MatrixScene: Sendable {

@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// What commands keep of an account, so that they ask for it once.
 @Suite(.overSockets)

@@ -1,6 +1,6 @@
-import JSONBytes
 import EncryptionTestSupport
 import Foundation
+import JSONBytes
 import MatrixEncryption
 import MatrixTestSupport
 import TestSupport

@@ -1,13 +1,13 @@
+import Basics
 import Foundation
 import MatrixTestSupport
 import PusherMockServer
 import PusherProtocol
+import PusherProtocolTestSupport
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
-import PusherProtocolTestSupport
 
 /// Hostile text in every field that a server sends: nothing of it drives the terminal or forges a line, whatever a command
 /// prints, on standard output as well as on standard error.

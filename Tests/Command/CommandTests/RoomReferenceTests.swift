@@ -4,9 +4,9 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-@testable import MatrixProtocol
 @testable import CommandKit
 @testable import MatrixCommands
+@testable import MatrixProtocol
 @testable import PusherCommands
 
 /// Which room a name, an alias or a part of one stands for.

@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import TestSupport
-import Basics
 
 /// One run of `pusher-cli`, or of a shell that runs it, at a terminal of its own.
 final class TerminalRun: Sendable {

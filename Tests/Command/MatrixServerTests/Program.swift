@@ -1,7 +1,7 @@
+import Basics
 import Foundation
 import Glibc
 import TestSupport
-import Basics
 
 /// A program of the repository's, with what it prints line by line.
 final class Program: Sendable {

@@ -1,9 +1,9 @@
+import Basics
 import Foundation
 import MatrixProtocol
 import MatrixSDK
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Two users through every method of the service.

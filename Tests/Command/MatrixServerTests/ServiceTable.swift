@@ -1,5 +1,5 @@
-import Testing
 import Basics
+import Testing
 
 /// What of the service's methods was seen to work on a real homeserver.
 struct ServiceTable {

@@ -1,9 +1,9 @@
+import Basics
 import Foundation
 import MatrixProtocol
 import MatrixSDK
 import TestSupport
 import Testing
-import Basics
 
 @testable import CommandKit
 @testable import MatrixCommands

@@ -1,10 +1,10 @@
+import Basics
 import CurlTransport
 import Foundation
 import MatrixProtocol
 import MatrixSDK
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Somebody with a service, and what that has told them.

@@ -1,5 +1,5 @@
-import Testing
 import Basics
+import Testing
 
 /// Against the vectors of RFC 1321, FIPS 180 and RFC 4231.
 struct DigestTests {

@@ -1,5 +1,5 @@
-import Testing
 import Basics
+import Testing
 
 /// A time of any length may be given; none ends the process.
 struct LongTimesTests {

@@ -1,7 +1,7 @@
+import Basics
 import Foundation
 import TestSupport
 import Testing
-import Basics
 
 struct PeerTextTests {
     @Test(arguments: HostileText.all + [HostileText.all.joined()])

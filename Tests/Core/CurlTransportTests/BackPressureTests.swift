@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import Dispatch
 import TestSupport
 import Testing
-import Basics
 
 @testable import Transport
 

@@ -1,7 +1,7 @@
+import Basics
 import CLibcurl
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 @testable import CurlTransport

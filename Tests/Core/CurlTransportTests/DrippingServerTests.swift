@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import Foundation
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// A server that sends just enough never to be silent does not hold a request for ever.

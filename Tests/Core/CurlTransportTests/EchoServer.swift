@@ -1,10 +1,10 @@
+import Basics
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NIOWebSocket
 import TestSupport
-import Basics
 
 /// SwiftNIO's WebSocket server, which sends back what it gets.
 final class EchoServer: Sendable {

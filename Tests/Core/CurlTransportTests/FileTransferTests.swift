@@ -1,9 +1,9 @@
+import Basics
 import CurlTransport
 import Foundation
 import Glibc
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Bodies that come from files and go to files.

@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import Foundation
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 @Suite(.overSockets)

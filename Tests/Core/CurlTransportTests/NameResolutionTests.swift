@@ -1,10 +1,10 @@
+import Basics
 import CLibcurl
 import CurlTransport
 import Foundation
 import Glibc
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// A name server that does not answer. libcurl looks names up on threads of its own, but waits for them on ours when a

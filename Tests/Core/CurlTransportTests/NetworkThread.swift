@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import Glibc
 import TestSupport
-import Basics
 
 /// Whether the I/O thread gets to rest: it falls asleep again each time that it is woken. All tests share it, so one calm
 /// moment is enough; a loop that spins has none, however little of a busy machine's time it is given.

@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct NetworkTimerTests {

@@ -1,9 +1,9 @@
+import Basics
 import CurlTransport
 import Dispatch
 import Foundation
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 @Suite(.overSockets)

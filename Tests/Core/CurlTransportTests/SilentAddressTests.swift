@@ -1,7 +1,7 @@
+import Basics
 import Glibc
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 @testable import CurlTransport

@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import TestSupport
-import Basics
 import Transport
 
 /// A WebSocket connection whose events are kept.

@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import Foundation
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Whose certificates are accepted. libcurl trusts the system's folder of authorities besides what it is told, so these

@@ -1,7 +1,7 @@
+import Basics
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 struct ConnectionMachineTests {

@@ -1,9 +1,9 @@
+import Basics
 import Dispatch
 import Foundation
 import Glibc
 import TestSupport
 import Testing
-import Basics
 
 @testable import Realtime
 

@@ -1,5 +1,5 @@
-import Glibc
 import Basics
+import Glibc
 
 /// Ports on loopback for servers of a test's own, each once, and below those that the system gives to connections and to servers
 /// that leave the choice to it: nobody else takes one before its server does, nor after that has ended.

@@ -1,5 +1,5 @@
-package import Logging
 import Basics
+package import Logging
 
 /// Keeps what is logged, as one text a line.
 package final class LogLines: LogHandler {

@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import Glibc
-import Basics
 
 /// A TCP server for peers that no library would play: a closure with a blocking socket for each connection, on a thread
 /// of its own. It listens as long as the process lives.

@@ -1,8 +1,8 @@
-import LinuxCombine
+import Basics
 import Foundation
+import LinuxCombine
 import TestSupport
 import Testing
-import Basics
 
 private enum Trouble: Error, Equatable {
     case broken

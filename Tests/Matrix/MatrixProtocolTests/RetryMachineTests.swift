@@ -1,7 +1,7 @@
+import Basics
 import MatrixProtocol
 import TestSupport
 import Testing
-import Basics
 
 struct RetryMachineTests {
     private let policy = RetryMachine.Policy(

@@ -1,8 +1,8 @@
+import Basics
 import MatrixProtocol
 import Realtime
 import TestSupport
 import Testing
-import Basics
 
 @Suite struct SyncLoopTests {
     private var loop: SyncScript

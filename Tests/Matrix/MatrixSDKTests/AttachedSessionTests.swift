@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 import MatrixProtocol
 import MatrixSDK
@@ -7,7 +8,6 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// A session as a source of events for the bindings of a client that is not connected to anything.

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import JSONBytes
 import MatrixProtocol
@@ -6,7 +7,6 @@ import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// What each call asks for, in the words of the specification.

@@ -1,6 +1,6 @@
 import MatrixProtocol
-import MatrixSessionTestSupport
 import MatrixSDK
+import MatrixSessionTestSupport
 import Testing
 
 /// What an answer that begins behind the store tells.

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import MatrixSDK
 import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct CertificateTests {

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import MatrixProtocol
 import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @testable import MatrixSDK
 

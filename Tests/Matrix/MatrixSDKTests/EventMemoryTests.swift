@@ -3,8 +3,9 @@ import Foundation
 import JSONBytes
 import MatrixProtocol
 import MatrixSessionTestSupport
-@testable import MatrixSDK
 import Testing
+
+@testable import MatrixSDK
 
 /// What is kept of an answer is small, however large the answer was: an event is a view of the bytes that it came with.
 @Suite struct EventMemoryTests {

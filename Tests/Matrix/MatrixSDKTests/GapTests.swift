@@ -1,8 +1,8 @@
-import JSONBytes
 import Foundation
+import JSONBytes
 import MatrixProtocol
-import MatrixSessionTestSupport
 import MatrixSDK
+import MatrixSessionTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import MatrixProtocol
-import MatrixSessionTestSupport
 import MatrixSDK
+import MatrixSessionTestSupport
 import Testing
 
 /// Invitations of users whom we ignore.

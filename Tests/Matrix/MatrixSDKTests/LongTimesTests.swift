@@ -1,10 +1,10 @@
+import Basics
 import MatrixProtocol
 import MatrixSessionTestSupport
 import MatrixTestSupport
 import SwiftMatrixSDK
 import TestSupport
 import Testing
-import Basics
 
 @testable import MatrixSDK
 

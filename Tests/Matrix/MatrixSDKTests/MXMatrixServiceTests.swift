@@ -1,12 +1,12 @@
-import LinuxCombine
+import Basics
 import Foundation
+import LinuxCombine
 import MatrixProtocol
 import MatrixSDK
 import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @MainActor
 @Suite(.overSockets)

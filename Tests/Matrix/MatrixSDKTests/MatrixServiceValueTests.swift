@@ -1,5 +1,5 @@
-import LinuxCombine
 import Foundation
+import LinuxCombine
 import MatrixSDK
 import Testing
 

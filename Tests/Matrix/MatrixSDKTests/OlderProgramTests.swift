@@ -1,10 +1,10 @@
+import Basics
 import MatrixProtocol
 import MatrixSDK
 import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// What programs for the iOS SDK count on.
 @Suite(.overSockets)

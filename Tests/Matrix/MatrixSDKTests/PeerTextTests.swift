@@ -1,10 +1,10 @@
+import Basics
 import MatrixProtocol
 import MatrixSessionTestSupport
 import MatrixTestSupport
 import PusherSwift
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 @testable import MatrixSDK

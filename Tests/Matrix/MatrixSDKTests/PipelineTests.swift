@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import MatrixSDK
 import MatrixSessionTestSupport
@@ -5,7 +6,6 @@ import MatrixTestSupport
 import SwiftMatrixSDK
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 @Suite(.overSockets)

@@ -1,5 +1,5 @@
-import MatrixSDK
 import Basics
+import MatrixSDK
 
 /// A store in memory that calls back before it does anything: to be slow, to fail, or to look at the session.
 final class ProbedStore: MXStore {

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import MatrixProtocol
 import MatrixSDK
@@ -5,7 +6,6 @@ import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct RetryTests {

@@ -1,9 +1,9 @@
+import Basics
 import MatrixProtocol
+import MatrixSessionTestSupport
 import TestSupport
 import Testing
-import Basics
 
-import MatrixSessionTestSupport
 @testable import MatrixSDK
 
 /// A store that fails in the middle of an answer: the model is as it was before, or what it is ahead by is stored later.

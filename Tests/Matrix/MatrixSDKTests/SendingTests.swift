@@ -1,9 +1,9 @@
+import Basics
 import MatrixProtocol
 import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @testable import MatrixSDK
 

@@ -1,3 +1,4 @@
+import Basics
 import Dispatch
 import Foundation
 import MatrixProtocol
@@ -5,7 +6,6 @@ import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @testable import MatrixSDK
 

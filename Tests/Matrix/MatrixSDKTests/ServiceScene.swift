@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import MatrixProtocol
 import MatrixSDK
 import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
-import Basics
 
 /// A homeserver that lets everybody in, its syncs by a script, and a service of it in a folder of its own.
 final class ServiceScene: Sendable {

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 import MatrixProtocol
 import MatrixSDK
@@ -6,7 +7,6 @@ import MatrixTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 
 /// A session's own bindings and sequences, without a `Pusher` client.
 @Suite(.overSockets)

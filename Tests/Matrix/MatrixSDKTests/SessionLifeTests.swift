@@ -1,3 +1,4 @@
+import Basics
 import Dispatch
 import MatrixProtocol
 import MatrixSDK
@@ -6,7 +7,6 @@ import MatrixTestSupport
 import PusherSwift
 import TestSupport
 import Testing
-import Basics
 
 /// Starting, pausing and what is told of it.
 @Suite(.overSockets)

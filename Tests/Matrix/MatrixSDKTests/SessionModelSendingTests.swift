@@ -1,7 +1,7 @@
 import JSONBytes
 import MatrixProtocol
-import MatrixSessionTestSupport
 import MatrixSDK
+import MatrixSessionTestSupport
 import Testing
 
 /// Messages of our own on their way, as the model knows them.

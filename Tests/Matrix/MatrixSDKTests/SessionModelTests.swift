@@ -1,9 +1,9 @@
 import Basics
-import JSONBytes
 import Foundation
+import JSONBytes
 import MatrixProtocol
-import MatrixSessionTestSupport
 import MatrixSDK
+import MatrixSessionTestSupport
 import Testing
 
 /// What answers to syncs make of a model, without a network.

@@ -1,3 +1,4 @@
+import Basics
 import Dispatch
 import MatrixProtocol
 import MatrixSDK
@@ -6,7 +7,6 @@ import MatrixTestSupport
 import SwiftMatrixSDK
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct SessionTests {

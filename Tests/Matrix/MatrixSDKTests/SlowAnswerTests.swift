@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import MatrixProtocol
-import MatrixSessionTestSupport
 import MatrixSDK
+import MatrixSessionTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// Time-outs count silence: what comes slowly comes nevertheless.
 @Suite(.overSockets)

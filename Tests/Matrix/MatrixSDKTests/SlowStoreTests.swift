@@ -1,3 +1,4 @@
+import Basics
 import Dispatch
 import MatrixProtocol
 import MatrixSDK
@@ -5,7 +6,6 @@ import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// A store may take its time, and look at the session: no lock is held while it works.
 @Suite(.overSockets)

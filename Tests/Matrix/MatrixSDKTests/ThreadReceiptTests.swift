@@ -1,7 +1,7 @@
 import Foundation
 import MatrixProtocol
-import MatrixSessionTestSupport
 import MatrixSDK
+import MatrixSessionTestSupport
 import Testing
 
 /// What own read receipts make of the count of unread messages, by the thread that they are for.

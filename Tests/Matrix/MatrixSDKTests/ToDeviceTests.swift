@@ -1,3 +1,4 @@
+import Basics
 import Dispatch
 import EncryptionTestSupport
 import JSONBytes
@@ -6,7 +7,6 @@ import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @testable import MatrixEncryption
 @testable import MatrixSDK

@@ -1,7 +1,7 @@
+import Basics
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @testable import MatrixSDK
 

@@ -1,7 +1,7 @@
+import Basics
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Basics
 
 /// Collects requests of one connection, and writes the answers.
 final class FakeConnection: ChannelInboundHandler {

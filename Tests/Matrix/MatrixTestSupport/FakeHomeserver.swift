@@ -1,10 +1,10 @@
+import Basics
 package import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
 package import TestSupport
-import Basics
 
 /// A homeserver that answers what a test tells it to, and records what it was asked.
 ///

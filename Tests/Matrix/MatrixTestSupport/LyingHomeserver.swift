@@ -1,7 +1,7 @@
+import Basics
 package import EncryptionTestSupport
 package import JSONBytes
 package import MatrixEncryption
-import Basics
 
 /// A homeserver with rooms and with the keys of all devices, which lies where a test wants it to.
 ///

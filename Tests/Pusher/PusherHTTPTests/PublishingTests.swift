@@ -1,8 +1,8 @@
+import Basics
 import PusherHTTP
 import PusherMockServer
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct PublishingTests {

@@ -1,9 +1,9 @@
+import Basics
 import PusherHTTP
 import PusherMockServer
 import PusherProtocol
 import TestSupport
 import Testing
-import Basics
 
 /// Channels and users.
 @Suite(.overSockets)

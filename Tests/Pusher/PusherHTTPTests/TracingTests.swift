@@ -1,9 +1,9 @@
+import Basics
 import InMemoryTracing
 import PusherHTTP
 import TestSupport
 import Testing
 import Tracing
-import Basics
 
 /// Calls as spans.
 @Suite(.overSockets)

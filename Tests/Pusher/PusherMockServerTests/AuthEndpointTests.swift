@@ -1,9 +1,9 @@
+import Basics
 import NIOCore
 import NIOPosix
 import PusherProtocol
 import TestSupport
 import Testing
-import Basics
 
 @testable import PusherMockServer
 

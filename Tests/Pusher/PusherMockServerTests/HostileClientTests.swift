@@ -1,5 +1,5 @@
-import NIOWebSocket
 import Glibc
+import NIOWebSocket
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
+import Basics
 import PusherProtocol
 import TestSupport
 import Testing
-import Basics
 
 @testable import PusherMockServer
 

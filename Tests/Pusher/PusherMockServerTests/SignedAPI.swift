@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import FoundationNetworking
 import PusherMockServer
 import PusherProtocol
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Calls of the HTTP API by Foundation's client, signed here.

@@ -1,9 +1,9 @@
+import Basics
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
 import PusherMockServer
-import Basics
 import Transport
 
 /// What a client saw.

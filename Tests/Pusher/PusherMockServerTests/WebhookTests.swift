@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import NIOCore
 import NIOHTTP1
@@ -5,7 +6,6 @@ import NIOPosix
 import PusherProtocol
 import TestSupport
 import Testing
-import Basics
 
 @testable import PusherMockServer
 

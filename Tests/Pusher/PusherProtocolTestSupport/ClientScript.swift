@@ -1,7 +1,7 @@
+package import Basics
 import JSONBytes
 package import PusherProtocol
 package import Realtime
-package import Basics
 import TestSupport
 package import Transport
 

@@ -1,8 +1,8 @@
+import Basics
 import PusherProtocol
+import PusherProtocolTestSupport
 import TestSupport
 import Testing
-import Basics
-import PusherProtocolTestSupport
 
 /// Authorizations that failed for a reason that may pass.
 struct AuthorizationRetryTests {

@@ -1,9 +1,9 @@
+import Basics
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import TestSupport
 import Testing
-import Basics
-import PusherProtocolTestSupport
 
 /// Few authorizations run at a time: a place among them that becomes free is taken at once, however it became free.
 struct AuthorizationSlotTests {

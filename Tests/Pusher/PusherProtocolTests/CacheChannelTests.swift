@@ -1,9 +1,9 @@
+import Basics
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
-import PusherProtocolTestSupport
 
 /// Cache channels, subscription counts and gaps.
 struct CacheChannelTests {

@@ -1,11 +1,11 @@
+import Basics
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
-import PusherProtocolTestSupport
 
 /// The connection as the Pusher protocol has it.
 struct ClientConnectionTests {

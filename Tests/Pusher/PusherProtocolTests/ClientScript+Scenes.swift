@@ -1,8 +1,8 @@
+import Basics
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
-import Basics
-import PusherProtocolTestSupport
 
 extension ClientScript {
     /// Loses its connection, gets the next one and forgets what was said meanwhile.

@@ -1,11 +1,11 @@
+import Basics
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
-import PusherProtocolTestSupport
 
 /// When the machine connects again, waits, or lets it be.
 struct ConnectionRuleTests {

@@ -1,8 +1,8 @@
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import TestSupport
 import Testing
-import PusherProtocolTestSupport
 
 /// Encrypted channels: keys, key rotation and order.
 struct EncryptedChannelTests {

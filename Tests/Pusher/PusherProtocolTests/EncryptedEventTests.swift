@@ -1,11 +1,11 @@
+import Basics
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
-import PusherProtocolTestSupport
 
 /// Events of encrypted channels that cannot be read yet, or never.
 struct EncryptedEventTests {

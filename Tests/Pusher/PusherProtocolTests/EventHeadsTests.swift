@@ -1,8 +1,8 @@
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import PusherProtocolTestSupport
 
 /// Frames that are recognised by how they begin are read as all others are.
 struct EventHeadsTests {

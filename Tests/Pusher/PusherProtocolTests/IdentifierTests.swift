@@ -1,10 +1,10 @@
 import Basics
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import PusherProtocolTestSupport
 
 /// Identifiers compare byte for byte, as at the server. As `String`s, each pair here is equal.
 struct IdentifierTests {

@@ -1,9 +1,9 @@
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import PusherProtocolTestSupport
 
 struct PresenceTests {
     private static let members = #"{"presence":{"ids":["u1","u2"],"hash":{"u1":{"name":"Ann"},"u2":null},"count":2}}"#

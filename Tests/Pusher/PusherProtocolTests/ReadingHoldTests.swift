@@ -1,9 +1,9 @@
+import Basics
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
-import PusherProtocolTestSupport
 
 /// What is told of a reader for whom nothing is received.
 struct ReadingHoldTests {

@@ -1,9 +1,9 @@
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import PusherProtocolTestSupport
 
 /// `pusher:error` reaches bindings, as in version 5, besides being reported.
 struct ServerErrorTests {

@@ -1,10 +1,10 @@
+import Basics
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
-import PusherProtocolTestSupport
 
 /// Signing in, events to the signed-in user, and the watchlist.
 struct SignInTests {

@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import PusherProtocol
 import TestSupport
 import Testing
-import Basics
 
 /// The vectors of `Fixtures/vectors.json`, cross-checked against the official server libraries.
 struct SignatureVectorTests {

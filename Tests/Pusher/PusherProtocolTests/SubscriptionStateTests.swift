@@ -1,10 +1,10 @@
+import Basics
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
-import PusherProtocolTestSupport
 
 /// What is subscribed to, after whatever the application and the network do.
 struct SubscriptionStateTests {

@@ -1,10 +1,10 @@
+import Basics
 import JSONBytes
 import PusherProtocol
+import PusherProtocolTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
-import PusherProtocolTestSupport
 
 struct SubscriptionTests {
     private let reader = EventReader(.sequence, eventName: nil, channelName: nil)

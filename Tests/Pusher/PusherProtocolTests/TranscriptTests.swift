@@ -1,8 +1,8 @@
 import Foundation
 import PusherProtocol
+import PusherProtocolTestSupport
 import TestSupport
 import Testing
-import PusherProtocolTestSupport
 
 /// Plays `Fixtures/transcripts`: what servers really send, what we answer, what the application is told.
 struct TranscriptTests {

@@ -1,3 +1,4 @@
+import Basics
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
@@ -5,7 +6,6 @@ import PusherTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// What is asked of an authorizer or an endpoint, and what counts as its answer.

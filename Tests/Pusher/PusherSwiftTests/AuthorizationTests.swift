@@ -1,10 +1,10 @@
+import Basics
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct AuthorizationTests {

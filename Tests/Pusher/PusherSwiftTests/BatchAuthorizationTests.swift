@@ -1,10 +1,10 @@
+import Basics
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// Many signatures in one request, and what else can be chosen about auth requests.
 @Suite(.overSockets)

@@ -1,3 +1,4 @@
+import Basics
 import Dispatch
 import PusherMockServer
 import PusherProtocol
@@ -6,7 +7,6 @@ import PusherTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Names and ends of bindings.

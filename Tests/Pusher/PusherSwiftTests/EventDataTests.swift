@@ -1,13 +1,13 @@
+import Basics
 import PusherMockServer
 import PusherProtocol
+import PusherProtocolTestSupport
 import PusherSwift
 import PusherTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
-import PusherProtocolTestSupport
 
 /// What an event carries, whatever that is.
 struct EventDataTests {

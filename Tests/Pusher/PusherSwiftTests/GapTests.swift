@@ -1,9 +1,9 @@
+import Basics
 import PusherMockServer
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// What a channel learns of the time in which it heard nothing.
 @Suite(.overSockets)

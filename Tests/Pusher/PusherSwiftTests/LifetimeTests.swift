@@ -1,10 +1,10 @@
+import Basics
 import Dispatch
 import PusherMockServer
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct LifetimeTests {

@@ -1,14 +1,14 @@
+import Basics
 import JSONBytes
 import PusherMockServer
 import PusherProtocol
+import PusherProtocolTestSupport
 import PusherSwift
 import PusherTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
-import PusherProtocolTestSupport
 
 /// A program in a place where numbers and letters are others.
 struct LocaleTests {

@@ -1,10 +1,10 @@
+import FoundationNetworking
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import FoundationNetworking
 
 /// Any number may be given for a time. Infinity and what is longer than anything runs mean never; what is no time at all
 /// changes nothing.

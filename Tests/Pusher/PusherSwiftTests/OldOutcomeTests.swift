@@ -1,10 +1,10 @@
+import Basics
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// Callbacks may be behind. Who waits for an outcome must not be given one that is older than the wait.
 @Suite(.overSockets)

@@ -1,9 +1,9 @@
+import Basics
 import PusherMockServer
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct ReconnectTests {

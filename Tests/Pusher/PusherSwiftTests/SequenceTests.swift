@@ -1,10 +1,10 @@
+import Basics
 import MetricsTestKit
 import PusherMockServer
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// The async forms.

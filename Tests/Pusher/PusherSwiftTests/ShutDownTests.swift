@@ -1,10 +1,10 @@
+import Basics
 import Dispatch
 import PusherMockServer
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// Once a client is gone no closure of the application's begins any more.
 @Suite(.overSockets)

@@ -1,8 +1,8 @@
+import Basics
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// A source that says what it is told to say.
 private final class ScriptedSource: RealtimeEventSource {

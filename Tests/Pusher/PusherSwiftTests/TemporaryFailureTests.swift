@@ -1,10 +1,10 @@
+import Basics
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// What the application's own code throws as a failure that may pass is tried again, like an endpoint's.
 @Suite(.overSockets)

@@ -1,7 +1,7 @@
+import Basics
 package import PusherMockServer
 package import PusherSwift
 import TestSupport
-import Basics
 
 /// Keeps what a client tells, as lines in order.
 package final class Recorder: PusherDelegate {

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PusherHTTP
 import PusherMockServer
@@ -6,7 +7,6 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Names, keys and headers of a stranger's choice add nothing to a request but themselves.

@@ -1,15 +1,15 @@
+import Basics
 import Foundation
 import JSONBytes
 import Logging
 import PusherMockServer
 import PusherProtocol
+import PusherProtocolTestSupport
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
-import PusherProtocolTestSupport
 
 /// What a reader of the log learns, and what a server can put in.
 @Suite(.overSockets)

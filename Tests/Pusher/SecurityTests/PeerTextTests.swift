@@ -1,13 +1,13 @@
+import Basics
 import Foundation
 import JSONBytes
 import PusherHTTP
 import PusherProtocol
+import PusherProtocolTestSupport
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
-import PusherProtocolTestSupport
 
 /// Hostile text in every field that a peer sends comes to no log and into no error as it is.
 @Suite(.overSockets)

@@ -1,3 +1,4 @@
+import Basics
 import CurlTransport
 import Foundation
 import PusherHTTP
@@ -6,7 +7,6 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Who has pinned a key speaks to the server with that key, and to no other.

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import PusherHTTP
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
 import Testing
-import Basics
 import Transport
 
 /// What holds secrets does not show them, however it is printed.

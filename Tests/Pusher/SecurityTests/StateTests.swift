@@ -1,13 +1,13 @@
 import Foundation
 import PusherMockServer
 import PusherProtocol
+import PusherProtocolTestSupport
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
 
 @testable import PusherProtocol
-import PusherProtocolTestSupport
 
 /// Nothing secret is kept longer than it is needed, and servers are for their own machine.
 struct StateTests {

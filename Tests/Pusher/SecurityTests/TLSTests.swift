@@ -1,12 +1,12 @@
+import Basics
 import Foundation
 import PusherMockServer
 import PusherProtocol
+import PusherProtocolTestSupport
 import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
-import PusherProtocolTestSupport
 
 /// Who asked for TLS never gets less, whatever the other side says.
 @Suite(.overSockets)

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PusherMockServer
 import PusherProtocol
@@ -5,7 +6,6 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// What is shown of the wire, and what is not.
 @Suite(.overSockets)

@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import PydioProtocol
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// An authorisation played by hand (section 4 of the protocol's notes), with what it orders as readable lines.

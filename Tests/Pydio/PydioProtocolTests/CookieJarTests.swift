@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import PydioProtocol
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 struct CookieJarTests {

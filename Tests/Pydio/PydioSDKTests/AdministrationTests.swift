@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import PydioProtocol
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// What administrators do: users, rights and workspaces.
 @Suite(.overSockets)

@@ -1,9 +1,9 @@
+import Basics
 import Foundation
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct AuthorizationTests {

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import Glibc
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// The forms of calls, states, and what is told of them.

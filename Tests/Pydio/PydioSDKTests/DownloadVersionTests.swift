@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import Glibc
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// What is gone on with, and what begins anew.
 @Suite(.overSockets)

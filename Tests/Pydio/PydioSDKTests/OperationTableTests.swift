@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import PydioProtocol
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Every operation with everything that may be wrong with its session or its answer.

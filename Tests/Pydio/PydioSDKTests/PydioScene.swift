@@ -1,8 +1,8 @@
+import Basics
 import Foundation
 import PydioSDK
 import PydioTestSupport
 import Testing
-import Basics
 import Transport
 
 /// A server with some files and a client of it, who logs in as `ada`.

@@ -1,9 +1,9 @@
+import Basics
 import PydioProtocol
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// What servers do in the recycle bin they do only for those who say that they are in it.
 @Suite(.overSockets)

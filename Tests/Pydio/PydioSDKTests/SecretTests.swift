@@ -1,9 +1,9 @@
+import Basics
 import Foundation
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Passwords, tokens and cookies are in no error and no description.

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import Glibc
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 
 @Suite(.overSockets)
 struct UploadTests {

@@ -1,10 +1,10 @@
+import Basics
 package import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import TestSupport
-import Basics
 
 /// A Pydio server for tests, in this process: sessions, files, messages and what goes wrong with them.
 ///

@@ -1,6 +1,6 @@
+import Basics
 import NIOCore
 import NIOWebSocket
-import Basics
 
 /// Joins the connections to the server's state, and does what follows from a change of it.
 final class PydioServerCore: Sendable {

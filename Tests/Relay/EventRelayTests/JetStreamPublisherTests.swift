@@ -1,10 +1,10 @@
-import Testing
-import RelayTestSupport
-import TestSupport
 import Basics
-import RelayProtocol
 import CurlTransport
 import Realtime
+import RelayProtocol
+import RelayTestSupport
+import TestSupport
+import Testing
 
 @testable import EventRelay
 

@@ -1,10 +1,10 @@
+import Basics
 import CNATS
-import Testing
+import Realtime
+import RelayProtocol
 import RelayTestSupport
 import TestSupport
-import Basics
-import RelayProtocol
-import Realtime
+import Testing
 
 @testable import EventRelay
 

@@ -1,9 +1,9 @@
-import Testing
+import Basics
+import Realtime
+import RelayProtocol
 import RelayTestSupport
 import TestSupport
-import Basics
-import RelayProtocol
-import Realtime
+import Testing
 
 @testable import EventRelay
 

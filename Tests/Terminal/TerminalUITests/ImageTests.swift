@@ -1,8 +1,8 @@
 import CZlib
 import Foundation
+import TerminalUI
 import TestSupport
 import Testing
-import TerminalUI
 
 struct ImageTests {
     struct Sample: Decodable, CustomTestStringConvertible {

@@ -1,7 +1,6 @@
+import TerminalUI
 import TestSupport
 import Testing
-
-import TerminalUI
 
 struct InputParserTests {
     private static let transcripts: [(String, [TerminalInput])] = [

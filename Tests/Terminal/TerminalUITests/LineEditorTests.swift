@@ -1,6 +1,5 @@
-import Testing
-
 import TerminalUI
+import Testing
 
 /// Keys in, line out; `|` is the cursor.
 struct LineEditorTests {

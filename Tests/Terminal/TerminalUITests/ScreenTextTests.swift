@@ -1,6 +1,6 @@
+import TerminalUI
 import TestSupport
 import Testing
-import TerminalUI
 
 struct ScreenTextTests {
     private static let family = "👨\u{200D}👩\u{200D}👧"

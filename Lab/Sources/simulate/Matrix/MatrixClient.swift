@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
-import Basics
 
 /// A process with one session: the loop in its driver, and the model, which begins with what the disk has.
 @NetworkActor

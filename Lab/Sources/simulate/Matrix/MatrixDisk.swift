@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// A store that outlives processes. It knows as much of the timelines as the model asks for.
 final class MatrixDisk: MXStore {

@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// What the session has ordered and told so far, as far as the invariants need it.
 struct MatrixLedger {

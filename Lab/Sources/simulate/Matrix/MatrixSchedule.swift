@@ -1,6 +1,6 @@
+import Basics
 import MatrixProtocol
 import Realtime
-import Basics
 import Transport
 
 /// What is going to be done to one session.

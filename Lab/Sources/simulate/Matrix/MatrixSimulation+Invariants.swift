@@ -1,6 +1,6 @@
+import Basics
 import MatrixProtocol
 import Realtime
-import Basics
 
 /// What must hold.
 extension MatrixSimulation {

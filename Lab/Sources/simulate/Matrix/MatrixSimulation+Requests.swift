@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
-import Basics
 
 /// What the orders mean here, as `SyncDriver` and `SessionCore` carry them out.
 extension MatrixSimulation {

@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
-import Basics
 import Transport
 
 /// One account: its session, which is restarted now and then, its disk, its homeserver.

@@ -1,6 +1,6 @@
+import Basics
 import PusherProtocol
 import Realtime
-import Basics
 
 /// What the application has asked for last, and how it behaves.
 struct Application {

@@ -1,5 +1,5 @@
-import Realtime
 import Basics
+import Realtime
 import Transport
 
 /// Ten thousand clients lose one server at once: how many come back in the same second?

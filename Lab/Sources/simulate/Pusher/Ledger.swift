@@ -1,6 +1,6 @@
+import Basics
 import PusherProtocol
 import Realtime
-import Basics
 import Transport
 
 /// What the client has ordered and told so far, as far as the invariants need it.

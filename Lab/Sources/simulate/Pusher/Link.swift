@@ -1,5 +1,5 @@
-import CurlTransport
 import Basics
+import CurlTransport
 import Transport
 
 /// One network connection between client and server, with what is on its way in both directions.

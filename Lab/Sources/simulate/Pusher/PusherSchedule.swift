@@ -1,6 +1,6 @@
+import Basics
 import PusherProtocol
 import Realtime
-import Basics
 import Transport
 
 /// What is going to be done to one client, and under which options. Made from a seed; steps can be left out.

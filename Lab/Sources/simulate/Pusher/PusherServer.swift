@@ -1,6 +1,6 @@
+import Basics
 import PusherProtocol
 import Realtime
-import Basics
 
 /// What a correct server knows and answers. It outlives its connections.
 struct PusherServer {

@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import PusherProtocol
 import Realtime
-import Basics
 
 /// Calls of the application, and its callbacks.
 extension PusherSimulation {

@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import PusherProtocol
 import Realtime
-import Basics
 
 /// The application's server, which signs.
 extension PusherSimulation {

@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import PusherProtocol
 import Realtime
-import Basics
 import Transport
 
 /// What must hold after every step.

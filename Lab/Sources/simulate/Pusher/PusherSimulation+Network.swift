@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import Foundation
 import PusherProtocol
 import Realtime
-import Basics
 import Transport
 
 /// The network between the client's transport and the server.

@@ -1,8 +1,8 @@
-import Transport
+import Basics
 import CurlTransport
 import PusherProtocol
 import Realtime
-import Basics
+import Transport
 
 /// The steps of the schedule, and the long calm after them.
 extension PusherSimulation {

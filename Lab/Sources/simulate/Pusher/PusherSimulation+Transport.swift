@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import PusherProtocol
 import Realtime
-import Basics
 import Transport
 
 /// What the orders mean here, as `ClientCore` and `WebSocketConnection` carry them out.

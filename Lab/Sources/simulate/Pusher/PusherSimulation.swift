@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import PusherProtocol
 import Realtime
-import Basics
 import Transport
 
 /// One client with its network, its auth endpoint, its server and its application.

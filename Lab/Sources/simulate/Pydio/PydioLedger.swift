@@ -1,5 +1,5 @@
-import Realtime
 import Basics
+import Realtime
 
 /// What the machine has ordered and told so far, as far as the invariants need it.
 struct PydioLedger {

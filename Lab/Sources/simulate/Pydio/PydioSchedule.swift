@@ -1,6 +1,6 @@
+import Basics
 import PydioProtocol
 import Realtime
-import Basics
 import Transport
 
 /// What is going to be done to one workspace that is watched.

@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import PydioProtocol
-import Basics
 import Transport
 
 /// What a server knows of one workspace and of one client. Each change has a number, which is the size of the file that

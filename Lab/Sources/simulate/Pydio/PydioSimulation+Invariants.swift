@@ -1,6 +1,6 @@
+import Basics
 import PydioProtocol
 import Realtime
-import Basics
 
 /// What must hold.
 extension PydioSimulation {

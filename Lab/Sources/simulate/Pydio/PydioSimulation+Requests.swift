@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import PydioProtocol
-import Basics
 
 /// One request, as the client sees it.
 @NetworkActor

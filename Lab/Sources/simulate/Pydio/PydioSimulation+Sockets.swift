@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import PydioProtocol
 import Realtime
-import Basics
 import Transport
 
 /// One WebSocket, at both ends.

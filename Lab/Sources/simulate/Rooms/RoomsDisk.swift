@@ -1,6 +1,6 @@
+import Basics
 import MatrixProtocol
 import MatrixSDK
-import Basics
 
 /// The library's store in memory, which outlives processes here: it is opened again with what was committed to it.
 final class RoomsDisk: MXStore {

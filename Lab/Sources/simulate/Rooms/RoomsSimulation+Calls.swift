@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import Foundation
 import MatrixProtocol
-import Basics
 
 /// What the application does, as `SendQueue` and `SessionCore` carry it out.
 extension RoomsSimulation {

@@ -1,6 +1,6 @@
+import Basics
 import JSONBytes
 import MatrixProtocol
-import Basics
 
 /// What must hold.
 extension RoomsSimulation {

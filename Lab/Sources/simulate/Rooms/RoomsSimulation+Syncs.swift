@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
-import Basics
 
 /// One request for `/sync`.
 @NetworkActor

@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
-import Basics
 
 /// One account: the session's model and its store, and the homeserver that knows what is true.
 @NetworkActor

@@ -1,5 +1,5 @@
-import CurlTransport
 import Basics
+import CurlTransport
 
 /// The clock and the line of jobs that a driver runs on, and everything around it, too: what is going to happen, soonest
 /// first. Nothing ever waits in here: time passes when a job is taken.

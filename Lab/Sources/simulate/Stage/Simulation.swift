@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import Realtime
-import Basics
 import Transport
 
 /// What is going to be done, and under which options. Made from a seed; steps can be left out.

@@ -1,5 +1,5 @@
-import CurlTransport
 import Basics
+import CurlTransport
 
 /// What all simulations have: a loop, chance, what is found, and what is written down.
 @NetworkActor

@@ -1,8 +1,8 @@
-public import Foundation
-public import MatrixSDK
 import Basics
+public import Foundation
 import JSONBytes
 import MatrixProtocol
+public import MatrixSDK
 
 /// What kind of file a message has.
 public enum MXKAttachmentType: UInt, Sendable {

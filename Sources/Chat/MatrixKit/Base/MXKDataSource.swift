@@ -1,5 +1,5 @@
-public import MatrixSDK
 import MatrixProtocol
+public import MatrixSDK
 
 /// How far a data source is.
 public enum MXKDataSourceState: UInt, Sendable {

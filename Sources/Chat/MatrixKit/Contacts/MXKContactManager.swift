@@ -1,6 +1,6 @@
 public import Foundation
-public import MatrixSDK
 import MatrixProtocol
+public import MatrixSDK
 
 /// Which rooms make contacts of their members.
 public enum MXKContactManagerMXRoomSource: Int, Sendable {

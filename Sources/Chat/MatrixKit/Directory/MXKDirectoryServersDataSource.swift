@@ -1,5 +1,5 @@
-public import MatrixSDK
 import Foundation
+public import MatrixSDK
 
 /// A homeserver that can be asked for its public rooms.
 open class MXKDirectoryServerCellData: MXKCellData {

@@ -1,5 +1,5 @@
-public import MatrixSDK
 import Foundation
+public import MatrixSDK
 
 /// Rooms that everybody may find, of the own homeserver or another's.
 @MainActor

@@ -1,7 +1,7 @@
 public import Foundation
-public import MatrixSDK
 import JSONBytes
 import MatrixProtocol
+public import MatrixSDK
 
 /// What is wrong with an event that a formatter could not show as it should be.
 public enum MXKEventFormatterError: UInt, Error, Sendable {

@@ -1,6 +1,6 @@
 public import Foundation
-public import MatrixSDK
 import MatrixProtocol
+public import MatrixSDK
 
 /// Which rooms a list shows.
 public enum MXKRecentsFilter: Hashable, Sendable {

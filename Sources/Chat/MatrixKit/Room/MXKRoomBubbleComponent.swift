@@ -1,6 +1,6 @@
 public import Foundation
-public import MatrixSDK
 import MatrixProtocol
+public import MatrixSDK
 
 /// One event of a bubble. It is put into words when somebody asks for them.
 @MainActor

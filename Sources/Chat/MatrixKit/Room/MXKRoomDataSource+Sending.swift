@@ -1,6 +1,6 @@
 public import Foundation
-import MatrixSDK
 public import MatrixProtocol
+import MatrixSDK
 
 /// Sending. What is sent is there at once: see ``MatrixProtocol/MXEvent/sentState``.
 extension MXKRoomDataSource {

@@ -1,6 +1,6 @@
-public import MatrixSDK
 import Foundation
 import MatrixProtocol
+public import MatrixSDK
 
 /// What becomes of a data source that is closed.
 public enum MXKRoomDataSourceManagerReleasePolicy: UInt, Sendable {

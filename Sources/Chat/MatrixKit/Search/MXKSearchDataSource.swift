@@ -1,6 +1,6 @@
-public import MatrixSDK
 import Foundation
 import MatrixProtocol
+public import MatrixSDK
 
 /// Searches messages: the homeserver those that it can read, and the store those of encrypted rooms. The newest is the first cell.
 ///

@@ -1,8 +1,8 @@
-import MatrixKit
-public import TerminalUI
 import Foundation
+import MatrixKit
 import MatrixProtocol
 import MatrixSDK
+public import TerminalUI
 
 /// Somebody tapped on the text of a message. The event is under ``kMXKRoomBubbleCellEventIdKey``.
 public let kMXKRoomBubbleCellTapOnMessageTextView = "kMXKRoomBubbleCellTapOnMessageTextView"

@@ -1,6 +1,6 @@
 import MatrixKit
-public import TerminalUI
 import MatrixProtocol
+public import TerminalUI
 
 /// A room of a list, in one line: its name, and on the right what is unread.
 @MainActor

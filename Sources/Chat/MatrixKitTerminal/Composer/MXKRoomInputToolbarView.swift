@@ -1,6 +1,6 @@
+import Foundation
 public import MatrixProtocol
 public import TerminalUI
-import Foundation
 
 /// Told what was written.
 @MainActor

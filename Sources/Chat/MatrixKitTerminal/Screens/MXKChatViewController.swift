@@ -1,8 +1,8 @@
 public import Foundation
 public import MatrixKit
+import MatrixProtocol
 public import MatrixSDK
 public import TerminalUI
-import MatrixProtocol
 
 /// A whole chat: the rooms of every account, one of them, and its members beside it where there is room for them.
 ///

@@ -1,5 +1,5 @@
-public import TerminalUI
 import MatrixKit
+public import TerminalUI
 
 /// A question or a list in the place of the rooms: words, below them what can be chosen, and perhaps a line to write in.
 ///

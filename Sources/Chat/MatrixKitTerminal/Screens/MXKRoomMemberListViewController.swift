@@ -1,7 +1,7 @@
 public import MatrixKit
+import MatrixProtocol
 public import MatrixSDK
 public import TerminalUI
-import MatrixProtocol
 
 /// Told which member of a list was chosen.
 @MainActor

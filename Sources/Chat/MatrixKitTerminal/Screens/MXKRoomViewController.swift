@@ -1,8 +1,8 @@
 import Foundation
 public import MatrixKit
+import MatrixProtocol
 public import MatrixSDK
 public import TerminalUI
-import MatrixProtocol
 
 /// A room: its messages, and below them where new ones are written.
 ///

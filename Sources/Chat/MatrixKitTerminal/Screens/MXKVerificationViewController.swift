@@ -1,6 +1,6 @@
+import MatrixKit
 public import MatrixSDK
 public import TerminalUI
-import MatrixKit
 
 /// A verification: two people compare seven pictures, or numbers, and say whether they are the same.
 ///

@@ -1,6 +1,6 @@
+import MatrixKit
 public import MatrixSDK
 public import TerminalUI
-import MatrixKit
 
 /// A screen, or a part of one: it draws itself, and takes keys.
 @MainActor

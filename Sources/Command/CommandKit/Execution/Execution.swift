@@ -1,9 +1,9 @@
+package import ArgumentParser
+import Foundation
+
 #if !CommandLineTool
     #error("pusher-cli needs the package trait CommandLineTool, which is on by default")
 #endif
-
-package import ArgumentParser
-import Foundation
 
 /// A command that has no end of its own, or that makes an orderly one when a signal comes: it watches for signals itself.
 package protocol EndedBySignal: ParsableCommand {

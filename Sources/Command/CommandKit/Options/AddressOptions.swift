@@ -1,7 +1,7 @@
 package import ArgumentParser
 import Foundation
-package import PusherSwift
 import PusherProtocol
+package import PusherSwift
 
 /// Where the server is: the same for every command that reaches one.
 package struct AddressOptions: ParsableArguments {

@@ -1,6 +1,6 @@
+package import Basics
 import Foundation
 package import Logging
-package import Basics
 import TerminalUI
 
 /// Whole lines to standard error. Nobody has to read them.

@@ -1,7 +1,7 @@
+import Basics
 package import Dispatch
 package import Foundation
 package import PusherSwift
-import Basics
 
 /// A client, accounts and workspaces whose events go to standard output until there is a reason to leave.
 ///

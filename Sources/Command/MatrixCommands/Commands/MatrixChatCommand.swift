@@ -1,7 +1,7 @@
-import CommandKit
-import MatrixSDK
 import ArgumentParser
+import CommandKit
 import MatrixKitTerminal
+import MatrixSDK
 
 struct MatrixChatCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(

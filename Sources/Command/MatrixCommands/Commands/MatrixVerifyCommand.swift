@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 
 struct MatrixVerifyCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 
 /// The room that a `matrix` command is about; you are in it.
 struct RoomArgument: ParsableArguments {

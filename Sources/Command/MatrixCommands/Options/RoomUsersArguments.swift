@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 import MatrixSDK
 
 /// The room and the users that `invite`, `kick`, `ban` and `unban` act on.

@@ -1,5 +1,5 @@
-import CommandKit
 import Basics
+import CommandKit
 
 /// What has happened in a load test so far.
 struct LoadCounts: Sendable {

@@ -1,5 +1,5 @@
-import CommandKit
 import Basics
+import CommandKit
 
 /// Tells how a load test goes on, from time to time: as JSON on standard output, or on a terminal.
 struct LoadProgress: Sendable {

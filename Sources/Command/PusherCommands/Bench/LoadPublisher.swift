@@ -1,6 +1,6 @@
+import Basics
 import CommandKit
 import PusherHTTP
-import Basics
 
 /// Publishes the events of some channels through the HTTP API, one request after the other, so that each channel's
 /// events stay in order. What has become due during a request goes out with the next one.

@@ -1,6 +1,6 @@
+import Basics
 import CommandKit
 import Foundation
-import Basics
 
 /// What a load test has shown, so far or in the end.
 struct LoadReport {

@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import PusherSwift
-import Basics
 
 /// One connection of a load test, subscribed to its channels.
 final class LoadSubscriber: PusherDelegate {

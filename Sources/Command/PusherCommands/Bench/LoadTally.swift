@@ -1,6 +1,6 @@
+import Basics
 import CommandKit
 import PusherSwift
-import Basics
 
 /// The one owner of what is counted. Callbacks come from the thread that does all I/O, publishers from tasks of theirs.
 final class LoadTally: Sendable {

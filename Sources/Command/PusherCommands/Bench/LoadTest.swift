@@ -1,7 +1,7 @@
+import Basics
 import CommandKit
 import PusherHTTP
 import PusherSwift
-import Basics
 
 /// Connects, publishes by a schedule, and waits for what is late.
 struct LoadTest: Sendable {

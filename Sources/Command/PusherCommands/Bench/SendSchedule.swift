@@ -1,5 +1,5 @@
-import Glibc
 import Basics
+import Glibc
 
 /// When things are meant to happen at a steady rate, whether or not the earlier ones are done: what is late does not
 /// shift what follows, and so does not vanish from the measurement.

@@ -1,11 +1,11 @@
-import PydioCommands
-import MatrixCommands
-import CommandKit
 import ArgumentParser
 import Basics
+import CommandKit
+import MatrixCommands
 import MatrixSDK
 import PusherHTTP
 import PusherSwift
+import PydioCommands
 import PydioSDK
 
 struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {

@@ -1,10 +1,10 @@
-import CommandKit
 import ArgumentParser
+import Basics
+import CommandKit
 import Foundation
 import Logging
 import PusherHTTP
 import PusherSwift
-import Basics
 
 struct ShellCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(

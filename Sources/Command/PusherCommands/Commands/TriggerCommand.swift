@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 import Foundation
 import PusherHTTP
 import PusherProtocol

@@ -1,5 +1,5 @@
-import CommandKit
 import Basics
+import CommandKit
 import JSONBytes
 import PusherProtocol
 import PusherSwift

@@ -1,5 +1,5 @@
-import CommandKit
 import Basics
+import CommandKit
 import PusherHTTP
 
 /// Publishes each line of standard input as an event, through the HTTP API.

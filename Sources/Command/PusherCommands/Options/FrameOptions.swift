@@ -1,8 +1,8 @@
-import CommandKit
 import ArgumentParser
+import Basics
+import CommandKit
 import Foundation
 import PusherSwift
-import Basics
 
 /// Showing what goes over the wire.
 struct FrameOptions: ParsableArguments {

@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 
 /// Whether a command sends one event for each line of its input, and how fast.
 struct LineOptions: ParsableArguments {

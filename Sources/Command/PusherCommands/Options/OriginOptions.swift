@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 import PusherMockServer
 
 /// Pages and host names that may use the auth endpoints from a browser.

@@ -1,5 +1,5 @@
-import CommandKit
 import Basics
+import CommandKit
 import TerminalUI
 
 /// The history of this shell, and the file that keeps it. A file that cannot be used is told of once; the shell goes on.

@@ -1,6 +1,6 @@
+import Basics
 import Dispatch
 import Foundation
-import Basics
 
 /// The lines of standard input, one at a time: the next is read when it is asked for.
 final class ScriptReader: Sendable {

@@ -1,6 +1,6 @@
+import Basics
 import CommandKit
 import Foundation
-import Basics
 import TerminalUI
 
 /// The terminal at which somebody types: it reads keys, and keeps the prompt below everything that is printed meanwhile.

@@ -1,6 +1,6 @@
+import Basics
 import CommandKit
 import PusherSwift
-import Basics
 
 /// Commands that come on standard input without anybody typing: one a line, each done before the next is read.
 struct ShellScript: Sendable {

@@ -1,10 +1,10 @@
+import Basics
 import CommandKit
 import Foundation
 import JSONBytes
 import PusherHTTP
 import PusherProtocol
 import PusherSwift
-import Basics
 import TerminalUI
 
 /// One client, and what the shell's commands do with it.

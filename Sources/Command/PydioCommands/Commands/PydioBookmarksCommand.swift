@@ -1,6 +1,6 @@
-import CommandKit
-import Basics
 import ArgumentParser
+import Basics
+import CommandKit
 import PydioSDK
 
 struct PydioBookmarksCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
-import CommandKit
-import Basics
 import ArgumentParser
+import Basics
+import CommandKit
 import Foundation
 import PydioSDK
 

@@ -1,6 +1,6 @@
-import CommandKit
 import ArgumentParser
 import Basics
+import CommandKit
 import Foundation
 import PydioSDK
 import PydioSync

@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 import PydioSDK
 
 struct PydioWorkspacesCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
-package import CommandKit
 import ArgumentParser
+package import CommandKit
 import Foundation
 package import PydioSDK
 

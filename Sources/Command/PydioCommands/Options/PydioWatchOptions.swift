@@ -1,5 +1,5 @@
-import CommandKit
 import ArgumentParser
+import CommandKit
 import PydioSDK
 
 /// How workspaces are watched: the same for `pydio watch` and `listen`.

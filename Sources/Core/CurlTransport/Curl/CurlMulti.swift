@@ -1,7 +1,7 @@
+import Basics
 import CLibcurl
 import CLinux
 import Glibc
-import Basics
 import Transport
 
 /// libcurl's multi interface on the event loop: libcurl says which descriptors and which timer it wants, the loop says

@@ -1,6 +1,6 @@
+import Basics
 import CLibcurl
 import Foundation
-import Basics
 import Transport
 
 /// One libcurl transfer. Owns the handle; used on the I/O thread only.

@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 
 /// Drives a machine: holds it, carries out what it orders, keeps its time, and tells it of the network. What an order
 /// means is known to the ``Shell`` alone.

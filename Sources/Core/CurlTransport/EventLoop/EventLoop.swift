@@ -1,6 +1,6 @@
+package import Basics
 import CLinux
 import Glibc
-package import Basics
 
 /// The one thread that does network I/O: an epoll loop. It sleeps unless a descriptor is ready, a timer is due or a job
 /// was submitted, so what it costs depends on activity, not on how much is open.

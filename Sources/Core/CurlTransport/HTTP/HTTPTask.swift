@@ -1,5 +1,5 @@
-import CLibcurl
 import Basics
+import CLibcurl
 import Transport
 
 /// One request under way. It goes on without being held.

@@ -1,6 +1,6 @@
+import Basics
 package import Foundation
 import Glibc
-import Basics
 package import Transport
 
 /// A download on its way: a hidden file in the folder where it is to be, so that it can be renamed at the end.

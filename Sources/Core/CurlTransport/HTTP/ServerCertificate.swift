@@ -1,5 +1,5 @@
-import CLibcurl
 import Basics
+import CLibcurl
 package import Transport
 
 extension HTTPClient {

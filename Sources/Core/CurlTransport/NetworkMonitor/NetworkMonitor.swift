@@ -1,6 +1,6 @@
+import Basics
 import CLinux
 import Glibc
-import Basics
 
 /// Watches the system's links, addresses and routes over rtnetlink, so that a lost network is known at once and not
 /// after a time-out. Takes the place that Reachability has on Apple's systems.

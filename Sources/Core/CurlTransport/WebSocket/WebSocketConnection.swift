@@ -1,7 +1,7 @@
+import Basics
 import CLibcurl
 import CLinux
 import Foundation
-import Basics
 package import Transport
 
 /// One WebSocket: libcurl opens the connection (name resolution, proxy, TLS), ``WebSocketMachine`` speaks.

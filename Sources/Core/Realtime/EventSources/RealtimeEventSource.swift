@@ -1,5 +1,5 @@
-public import Foundation
 import Basics
+public import Foundation
 
 /// Where events come from beside a client's own connection: the rooms of a Matrix session, a Pydio workspace.
 ///

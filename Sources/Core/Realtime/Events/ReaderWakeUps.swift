@@ -1,5 +1,5 @@
-import Synchronization
 import Basics
+import Synchronization
 
 /// Readers of sequences who are to be woken once several events are there for them.
 package final class ReaderWakeUps: Sendable {

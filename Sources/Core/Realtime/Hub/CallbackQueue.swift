@@ -1,6 +1,6 @@
+import Basics
 public import Dispatch
 import Synchronization
-import Basics
 
 /// Where the application's callbacks run. Always in order, one at a time.
 public enum EventCallbackQueue: Sendable {

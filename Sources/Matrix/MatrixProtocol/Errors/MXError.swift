@@ -1,6 +1,6 @@
+import Basics
 public import Foundation
 public import JSONBytes
-import Basics
 
 /// An error that the homeserver gave (client-server specification, "Standard error response").
 ///

@@ -1,5 +1,5 @@
-public import Foundation
 import Basics
+public import Foundation
 import Transport
 
 /// What went wrong on the way, or here; what the homeserver says is an ``MXError``.

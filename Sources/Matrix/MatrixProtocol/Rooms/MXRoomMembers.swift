@@ -1,6 +1,6 @@
-import Realtime
 import Basics
 import JSONBytes
+import Realtime
 
 /// The members of a room that its state knows. With lazy loading that may not be all.
 public struct MXRoomMembers: Sendable {

@@ -1,6 +1,6 @@
-import Realtime
 import Basics
 package import JSONBytes
+import Realtime
 
 /// Who may do what in a room (client-server specification, `m.room.power_levels`).
 public struct MXRoomPowerLevels: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import Realtime
 import Basics
 import JSONBytes
+import Realtime
 
 /// The state of a room at one point of its timeline: the event of each type and state key.
 ///

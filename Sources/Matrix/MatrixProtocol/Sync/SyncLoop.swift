@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 import Transport
 
 /// When a session asks for the next answer of `/sync`, and what state it is in meanwhile.

@@ -1,5 +1,5 @@
-public import Foundation
 import Basics
+public import Foundation
 import JSONBytes
 import MatrixEncryption
 public import MatrixProtocol

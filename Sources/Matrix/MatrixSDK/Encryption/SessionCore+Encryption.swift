@@ -1,6 +1,6 @@
 import Basics
-import Logging
 import JSONBytes
+import Logging
 import MatrixEncryption
 import MatrixProtocol
 import PeerLog

@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import JSONBytes
 import MatrixProtocol
 import Realtime
-import Basics
 import Transport
 
 /// The tokens could not be refreshed for now.

@@ -1,5 +1,5 @@
-import Dispatch
 import Basics
+import Dispatch
 
 /// What a client and its session tell the application on the completion queue: one after the other, in the order in which
 /// it was added, also where that queue is a concurrent one. An answer cannot overtake the events that came before it.

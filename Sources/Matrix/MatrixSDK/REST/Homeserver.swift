@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
-import Basics
 import Transport
 
 /// What a homeserver has said of itself.

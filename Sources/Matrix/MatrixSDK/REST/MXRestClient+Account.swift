@@ -1,6 +1,6 @@
+import Basics
 public import JSONBytes
 import MatrixProtocol
-import Basics
 import Transport
 
 extension MXRestClient {

@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 extension MXRestClient {
     /// Says how far the user has read.

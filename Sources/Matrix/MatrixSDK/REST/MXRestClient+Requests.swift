@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import JSONBytes
 import MatrixProtocol
-import Basics
 import Transport
 
 extension MXRestClient {

@@ -1,6 +1,6 @@
+import Basics
 public import JSONBytes
 import MatrixProtocol
-import Basics
 
 extension MXRestClient {
     /// What is new since `since`: the bytes of the answer. Waits on the server for at most `timeout`.

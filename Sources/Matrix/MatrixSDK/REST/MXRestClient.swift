@@ -1,6 +1,6 @@
+import Basics
 public import Dispatch
 import MatrixProtocol
-import Basics
 
 /// The client-server API of a homeserver, call by call.
 ///

@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 public import Transport
 
 /// How an ``MXRestClient`` behaves. The defaults are good.

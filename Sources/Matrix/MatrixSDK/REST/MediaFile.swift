@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
-import Basics
 import Transport
 
 /// A download on its way, and what is to know of media.

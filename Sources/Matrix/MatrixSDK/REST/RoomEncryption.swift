@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// Rooms that are known to be encrypted, which they stay: what is sent in the clear there would be read by everybody who
 /// should not, and shown by nobody's client. A room that is not may become so at any time.

@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// The events around one that somebody points to, in both directions. It is not live, and nothing of it is stored.
 public final class MXContextTimeline: Sendable {

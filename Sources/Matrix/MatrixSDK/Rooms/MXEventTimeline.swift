@@ -1,6 +1,6 @@
+import Basics
 import Dispatch
 import MatrixProtocol
-import Basics
 
 /// The events of a room in order: forwards as they happen, backwards by paginating.
 ///

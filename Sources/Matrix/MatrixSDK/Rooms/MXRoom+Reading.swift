@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// Reading, typing, tags.
 extension MXRoom {

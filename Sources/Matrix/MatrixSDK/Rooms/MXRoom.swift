@@ -1,6 +1,6 @@
+import Basics
 public import JSONBytes
 import MatrixProtocol
-import Basics
 
 /// A room that we are in, are invited to, or have knocked on.
 ///

@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// The messages of a room on their way to the server, one after the other in the order of the calls.
 ///

@@ -1,7 +1,7 @@
+import Basics
 import Foundation
 import Glibc
 import MatrixProtocol
-import Basics
 
 /// Where a service keeps who is logged in. The file is its owner's alone, and is replaced as a whole: whatever happens, it
 /// holds either the old credentials or the new ones.

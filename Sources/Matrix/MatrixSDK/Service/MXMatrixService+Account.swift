@@ -1,6 +1,6 @@
+import Basics
 import Dispatch
 import Foundation
-import Basics
 import MatrixProtocol
 
 extension MXMatrixService {

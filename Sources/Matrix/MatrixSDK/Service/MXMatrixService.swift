@@ -1,6 +1,6 @@
 import CurlTransport
-import MatrixProtocol
 public import LinuxCombine
+import MatrixProtocol
 
 /// A Matrix account as an application uses it: ``MatrixServiceProtocol`` on ``MXSession``.
 ///

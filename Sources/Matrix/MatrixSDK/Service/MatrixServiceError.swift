@@ -1,5 +1,5 @@
-public import Foundation
 import Basics
+public import Foundation
 
 /// Why a ``MatrixServiceProtocol`` could not do what it was asked for.
 ///

@@ -1,5 +1,5 @@
-public import Realtime
 import Basics
+public import Realtime
 
 /// What ``MXSession/bind(_:in:_:)`` returns, for ``MXSession/unbind(_:)``.
 public struct MXEventBinding: Hashable, Sendable {

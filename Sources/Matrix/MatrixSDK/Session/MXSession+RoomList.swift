@@ -1,5 +1,5 @@
-package import MatrixProtocol
 import Basics
+package import MatrixProtocol
 
 /// A room as a list of rooms sees it.
 package struct ListedRoom: Sendable {

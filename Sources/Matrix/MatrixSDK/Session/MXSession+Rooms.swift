@@ -1,6 +1,6 @@
+import Basics
 public import JSONBytes
 import MatrixProtocol
-import Basics
 import Transport
 
 /// Where ``MXSession/rooms()`` and ``MXSession/users()`` live beside the properties of those names: old programs use both.

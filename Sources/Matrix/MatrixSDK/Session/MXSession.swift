@@ -1,8 +1,8 @@
+import Basics
 import Dispatch
 package import JSONBytes
 import MatrixProtocol
 public import Realtime
-import Basics
 
 /// An account that is kept up to date: its rooms, their messages, who is there.
 ///

@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
-import Basics
 
 /// One sync of a session that is paused.
 extension SessionCore {

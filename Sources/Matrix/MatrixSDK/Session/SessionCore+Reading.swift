@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 import Transport
 
 /// What is known of single events, and what is read.

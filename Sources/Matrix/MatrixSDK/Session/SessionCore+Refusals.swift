@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// What a session does about a sync that the homeserver refuses.
 extension SessionCore {

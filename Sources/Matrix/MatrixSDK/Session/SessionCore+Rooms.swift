@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// Rooms as the application holds them.
 extension SessionCore {

@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
 import Realtime
-import Basics
 
 /// Names of events that are made here, beside the types of the Matrix specification. Their data is JSON.
 public enum MatrixEventName {

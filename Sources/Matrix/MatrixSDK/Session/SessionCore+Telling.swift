@@ -1,10 +1,10 @@
+import Basics
 import Dispatch
 import Logging
 import MatrixEncryption
 import MatrixProtocol
 import PeerLog
 import Realtime
-import Basics
 
 /// What a session tells who observes it.
 package enum SessionReport: Sendable {

@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 /// Somebody who waits for a room to come or to go.
 struct RoomWaiter: Sendable {

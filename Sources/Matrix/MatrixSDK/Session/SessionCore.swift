@@ -1,10 +1,10 @@
+import Basics
 import CurlTransport
 import Dispatch
 import Logging
 import MatrixProtocol
 import PeerLog
 import Realtime
-import Basics
 
 /// Joins an account to the network and the application.
 ///

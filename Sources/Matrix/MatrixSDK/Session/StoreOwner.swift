@@ -1,7 +1,7 @@
+import Basics
 import Dispatch
 import Glibc
 import MatrixProtocol
-import Basics
 
 /// Lets one thread at a time change a session's model and its store, in the order in which they come.
 ///

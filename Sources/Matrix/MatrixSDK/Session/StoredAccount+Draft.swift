@@ -1,5 +1,5 @@
-import MatrixProtocol
 import Basics
+import MatrixProtocol
 
 extension StoredAccount {
     /// What the one who has the turn works on.

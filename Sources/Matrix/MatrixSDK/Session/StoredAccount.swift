@@ -1,6 +1,6 @@
+import Basics
 import MatrixEncryption
 import MatrixProtocol
-import Basics
 
 /// The store of an account, the model of what the store holds, and the application's rooms.
 ///

@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import MatrixProtocol
 import Realtime
-import Basics
 
 /// Performs what the ``SyncLoop`` orders: makes requests, and tells the session.
 final class SyncDriver: Shell {

@@ -1,8 +1,8 @@
+import Basics
 public import Foundation
 import GRDB
 package import MatrixEncryption
 public import MatrixProtocol
-import Basics
 import Transport
 
 /// Keeps an account in files: one SQLite database for each user, in a folder of its own that only its owner can read.

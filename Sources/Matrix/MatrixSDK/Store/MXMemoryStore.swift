@@ -1,7 +1,7 @@
-import Realtime
+import Basics
 package import MatrixEncryption
 public import MatrixProtocol
-import Basics
+import Realtime
 
 /// Keeps everything in memory: gone when it is closed.
 public final class MXMemoryStore: MXStore {

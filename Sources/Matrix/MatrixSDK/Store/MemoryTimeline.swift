@@ -1,6 +1,6 @@
-import Realtime
 import Basics
 import MatrixProtocol
+import Realtime
 
 /// A room's events in order.
 struct MemoryTimeline {

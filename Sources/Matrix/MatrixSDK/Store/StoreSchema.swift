@@ -1,8 +1,8 @@
+import GRDB
+
 #if !SQLiteStores
     #error("MatrixSDK needs the package trait SQLiteStores, which is on by default")
 #endif
-
-import GRDB
 
 /// The tables of a file store. What was released is never changed, only migrated.
 enum StoreSchema {

@@ -1,6 +1,6 @@
-import MatrixSDK
-import Dispatch
 import Basics
+import Dispatch
+import MatrixSDK
 
 /// Told of changes of a list of rooms. On the main thread.
 @MainActor

@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import PusherProtocol
-import Basics
 import Transport
 
 /// Builds the requests of the HTTP API (Pusher HTTP API, “Authentication”).

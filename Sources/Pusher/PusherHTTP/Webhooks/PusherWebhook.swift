@@ -1,6 +1,6 @@
+import Basics
 public import Foundation
 import PusherProtocol
-import Basics
 
 /// A request that the server made to the application's webhook URL, verified.
 ///

@@ -1,5 +1,5 @@
-import PusherProtocol
 import Basics
+import PusherProtocol
 
 extension ApplicationState {
     /// Sends an event from the application's server to all subscribers but the excluded one; a cache channel keeps it.

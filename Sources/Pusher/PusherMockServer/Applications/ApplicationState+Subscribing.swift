@@ -1,5 +1,5 @@
-import PusherProtocol
 import Basics
+import PusherProtocol
 
 extension ApplicationState {
     mutating func subscribe(_ socketID: SocketID, _ request: ClientMessage.Subscription, now: MonotonicInstant) {

@@ -1,5 +1,5 @@
-import PusherProtocol
 import Basics
+import PusherProtocol
 
 /// Everything one application knows: who is connected, and to what subscribed. Holds no socket, clock or task.
 ///

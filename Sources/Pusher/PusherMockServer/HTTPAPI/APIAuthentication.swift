@@ -1,5 +1,5 @@
-import PusherProtocol
 import Basics
+import PusherProtocol
 
 /// Checks the signature of an HTTP API request. Pusher HTTP API, "Authentication".
 ///

@@ -1,5 +1,5 @@
-import PusherProtocol
 import Basics
+import PusherProtocol
 
 /// What can be asked about a channel with `info`.
 enum ChannelAttribute: String {

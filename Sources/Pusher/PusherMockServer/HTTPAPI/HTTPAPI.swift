@@ -1,5 +1,5 @@
-import PusherProtocol
 import Basics
+import PusherProtocol
 import Transport
 
 /// The HTTP API over one application: what a signed request is answered, and what it makes the server deliver.

@@ -1,8 +1,8 @@
+import Basics
 import Glibc
 import NIOCore
 import NIOWebSocket
 import PusherProtocol
-import Basics
 import Transport
 
 /// One upgraded connection: moves frames between NIO and the server's logic, and carries out faults.

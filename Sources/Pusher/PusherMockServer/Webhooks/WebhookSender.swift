@@ -1,9 +1,9 @@
+import Basics
 import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import PusherProtocol
-import Basics
 
 /// Posts the webhooks of one application. Confined to the server's event loop.
 final class WebhookSender {

@@ -1,5 +1,5 @@
-import Foundation
 import Basics
+import Foundation
 
 /// What the application's server gives for a channel (Pusher protocol, "Authorizing users").
 package struct AuthAnswer: Hashable, Sendable, Confidential {

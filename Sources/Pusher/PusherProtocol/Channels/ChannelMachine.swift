@@ -1,5 +1,5 @@
-import Realtime
 import Basics
+import Realtime
 
 /// One channel's subscription on the present connection.
 ///

@@ -1,5 +1,5 @@
-import Realtime
 import Basics
+import Realtime
 
 /// Which channels wait for authorization, and which requests are under way. Bounded by its user, in order of arrival.
 struct AuthorizationQueue: Sendable {

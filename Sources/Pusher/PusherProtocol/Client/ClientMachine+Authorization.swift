@@ -1,5 +1,5 @@
-import Realtime
 package import Basics
+import Realtime
 
 /// Signatures that the application's server is asked for: few at a time, each for one connection.
 extension ClientMachine {

@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 
 /// The channels as the application has them. Its last intent wins, whatever is pending.
 extension ClientMachine {

@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 
 /// Events from client to client (Pusher protocol, "Triggering channel client events").
 extension ClientMachine {

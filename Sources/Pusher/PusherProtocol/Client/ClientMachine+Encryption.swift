@@ -1,5 +1,5 @@
-import Realtime
 import Basics
+import Realtime
 
 /// Events of encrypted channels (Pusher protocol, "Encrypted channels").
 ///

@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 package import Transport
 
 /// What comes in.

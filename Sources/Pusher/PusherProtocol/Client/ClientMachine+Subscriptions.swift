@@ -1,6 +1,6 @@
+import Basics
 import JSONBytes
 import Realtime
-import Basics
 import Transport
 
 /// The way to a subscription, and what the server answers.

@@ -1,6 +1,6 @@
+package import Basics
 import JSONBytes
 import Realtime
-package import Basics
 import Transport
 
 /// Signing in, events to the signed-in user, and the watchlist (Pusher protocol, "User authentication").

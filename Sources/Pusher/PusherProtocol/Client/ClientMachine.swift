@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 package import Transport
 
 /// A whole Pusher client as a value: the connection, its channels, and what they ask for.

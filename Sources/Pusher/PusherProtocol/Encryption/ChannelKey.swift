@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import JSONBytes
-import Basics
 import Transport
 
 /// The secret that the members of one encrypted channel share (Pusher protocol, "Encrypted channels"). Never printed.

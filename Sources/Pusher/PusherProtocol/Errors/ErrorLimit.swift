@@ -1,5 +1,5 @@
-import Realtime
 import Basics
+import Realtime
 import Transport
 
 /// Bounds how often errors are reported that a server can cause with a message each: 20 of a kind at once, then one a

@@ -1,5 +1,5 @@
-package import Realtime
 import Basics
+package import Realtime
 import Transport
 
 /// What went wrong, to what, and what happens next.

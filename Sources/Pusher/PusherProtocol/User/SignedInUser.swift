@@ -1,5 +1,5 @@
-import Foundation
 import Basics
+import Foundation
 
 /// Who a connection is signed in as (Pusher protocol, "User authentication").
 package struct SignedInUser: Hashable, Sendable {

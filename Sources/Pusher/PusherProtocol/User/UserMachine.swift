@@ -1,5 +1,5 @@
-package import Realtime
 import Basics
+package import Realtime
 
 /// The sign-in of a connection. Wanted once, it is done again on every connection.
 ///

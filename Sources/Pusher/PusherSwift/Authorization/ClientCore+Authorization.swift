@@ -1,9 +1,9 @@
+import Basics
 import CurlTransport
 import Foundation
-import PusherProtocol
-import Basics
-import Transport
 import FoundationNetworking
+import PusherProtocol
+import Transport
 
 /// Gets the signature for a channel in the way that the application chose (Pusher protocol, "Authorizing users").
 extension ClientCore {

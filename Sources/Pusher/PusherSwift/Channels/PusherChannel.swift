@@ -1,8 +1,8 @@
+import Basics
 public import Foundation
 import JSONBytes
 import PusherProtocol
 public import Realtime
-import Basics
 
 /// A channel that was subscribed with ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
 ///

@@ -1,6 +1,6 @@
+import Basics
 import PusherProtocol
 public import Realtime
-import Basics
 
 /// A channel that knows who is on it.
 public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {

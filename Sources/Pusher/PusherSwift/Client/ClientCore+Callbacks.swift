@@ -1,11 +1,11 @@
+import Basics
 import CurlTransport
 import Foundation
+import FoundationNetworking
 import Logging
 import PeerLog
 import PusherProtocol
 import Realtime
-import Basics
-import FoundationNetworking
 
 /// Tells the application. Everything here runs on the callback queue, unless it says otherwise.
 extension ClientCore: HubOwner {

@@ -1,6 +1,6 @@
+import Basics
 import PusherProtocol
 import Realtime
-import Basics
 
 /// Channels as the application holds them.
 extension ClientCore {

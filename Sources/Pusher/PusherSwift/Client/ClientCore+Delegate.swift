@@ -1,9 +1,9 @@
+import Basics
 import CurlTransport
 import Logging
 import PeerLog
 import PusherProtocol
 import Realtime
-import Basics
 import Transport
 
 /// The delegate, which the application keeps.

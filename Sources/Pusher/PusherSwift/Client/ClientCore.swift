@@ -1,9 +1,9 @@
+import Basics
 import CurlTransport
 import Foundation
 import Logging
 import PusherProtocol
 import Realtime
-import Basics
 import Transport
 
 /// Joins the pure machine to the network and to the application.

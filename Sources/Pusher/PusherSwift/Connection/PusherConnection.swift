@@ -1,6 +1,6 @@
+import Basics
 import PusherProtocol
 public import Realtime
-import Basics
 
 /// The connection of a ``Pusher``. It stops with its `Pusher`, whoever holds it.
 public final class PusherConnection: Sendable {

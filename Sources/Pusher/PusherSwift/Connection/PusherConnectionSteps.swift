@@ -1,5 +1,5 @@
-import PusherProtocol
 import Basics
+import PusherProtocol
 import Transport
 
 /// How a connection came about: what each step took, nil for one that has not been done (yet).

@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import Foundation
 import PusherProtocol
 import Realtime
-import Basics
 
 /// Channels of attached sources: they have bindings as other channels do, but the machine knows nothing of them.
 extension ClientCore: RealtimeEventSink {

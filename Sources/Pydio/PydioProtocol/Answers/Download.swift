@@ -1,5 +1,5 @@
-package import Foundation
 import Basics
+package import Foundation
 package import Transport
 
 /// What tells a download from an answer about one (6.6).

@@ -1,5 +1,5 @@
-import Foundation
 import Basics
+import Foundation
 
 /// What may be quoted of what a server sent.
 enum SafeText {

@@ -1,5 +1,5 @@
-import Foundation
 package import Basics
+import Foundation
 package import Transport
 
 /// A cookie of a server, which for a session is as good as a password for a while.

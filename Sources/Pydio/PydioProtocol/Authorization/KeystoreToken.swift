@@ -1,5 +1,5 @@
-import Foundation
 import Basics
+import Foundation
 package import Transport
 
 /// A key pair that stands for a user's password at a server with the REST interface (section 11.1).

@@ -1,5 +1,5 @@
-public import Foundation
 import Basics
+public import Foundation
 import Transport
 
 /// What went wrong with a call to a Pydio server, or on the way to it.

@@ -1,5 +1,5 @@
-import Realtime
 import Basics
+import Realtime
 
 extension WorkspaceLoop {
     /// What is still to be asked before things are as they should be.

@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 import Transport
 
 /// The WebSocket (section 9). It has proved itself when it has answered a ping or brought something: a server that refuses

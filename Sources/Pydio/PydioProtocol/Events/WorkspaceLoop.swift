@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 import Transport
 
 /// When a workspace's events are asked for, and how: the order of requests, polls, the WebSocket, the back-off.

@@ -1,5 +1,5 @@
-package import Realtime
 package import Basics
+package import Realtime
 package import Transport
 
 /// A workspace as a source of events: ``WorkspaceLoop`` says what is asked when, ``WorkspaceModel`` what of the answers is

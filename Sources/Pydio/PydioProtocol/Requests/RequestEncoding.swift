@@ -1,5 +1,5 @@
-import Foundation
 import Basics
+import Foundation
 package import Transport
 
 /// How a request is authorised.

@@ -1,8 +1,8 @@
+import Basics
+import CurlTransport
 import Logging
 import PeerLog
-import CurlTransport
 import PydioProtocol
-import Basics
 import Transport
 
 /// Logs in when it is needed, once for all who need it: the shell of ``AuthorizationMachine``.

@@ -1,6 +1,6 @@
+import Basics
 import PydioProtocol
 import Realtime
-import Basics
 
 /// The authorisation of one server, and who waits for it. All clients of a manager share it.
 final class ServerSession: Sendable {

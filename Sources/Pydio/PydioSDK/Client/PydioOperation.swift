@@ -1,6 +1,6 @@
+import Basics
 import PydioProtocol
 public import Realtime
-import Basics
 
 /// A call of a ``PydioClient`` under way. Its failure block is told of an end by ``RequestOperation/cancel()``.
 public typealias PydioOperation = RequestOperation

@@ -1,9 +1,9 @@
+import Basics
 import CurlTransport
 import Logging
 import PeerLog
 import PydioProtocol
 import Realtime
-import Basics
 import Transport
 
 /// Performs what a ``WorkspaceMachine`` orders: makes requests, holds the WebSocket, and tells who listens.

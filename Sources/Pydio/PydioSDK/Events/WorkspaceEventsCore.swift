@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import Foundation
 import PydioProtocol
 import Realtime
-import Basics
 
 /// Joins a ``WorkspaceDriver`` to who listens, by a hub whose one channel is the workspace's.
 final class WorkspaceEventsCore: HubOwner {

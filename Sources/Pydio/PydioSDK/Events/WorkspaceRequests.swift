@@ -1,5 +1,5 @@
-import PydioProtocol
 import Basics
+import PydioProtocol
 import Transport
 
 /// The requests that a ``WorkspaceMachine`` orders.

@@ -1,5 +1,5 @@
-import PydioProtocol
 import Basics
+import PydioProtocol
 import Transport
 
 /// Sends requests and recognises their answers; asks for an authorisation when the server does.

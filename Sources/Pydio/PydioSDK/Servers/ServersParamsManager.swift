@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import PydioProtocol
-import Basics
 
 /// What is known of each server: who logs in there, and the session that was made.
 ///

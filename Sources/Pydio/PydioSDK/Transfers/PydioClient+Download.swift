@@ -1,6 +1,6 @@
+import Basics
 import CurlTransport
 import PydioProtocol
-import Basics
 import Transport
 
 extension PydioClient {

@@ -1,5 +1,5 @@
-import PydioProtocol
 import Basics
+import PydioProtocol
 
 /// What a server says of how large an upload may be.
 struct KnownUploadLimit: Sendable {

@@ -1,6 +1,6 @@
+import Basics
 public import Foundation
 public import Realtime
-import Basics
 import RelayProtocol
 
 /// An event of a stream, which is to be acknowledged once it is handled.

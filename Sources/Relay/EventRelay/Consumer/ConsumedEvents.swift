@@ -1,7 +1,7 @@
-import Realtime
-import CurlTransport
 import Basics
+import CurlTransport
 import JSONBytes
+import Realtime
 
 /// The events that a consumer reads, for `for await`.
 ///

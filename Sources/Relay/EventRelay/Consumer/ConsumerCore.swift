@@ -1,7 +1,7 @@
+import Basics
 import CurlTransport
 import Realtime
 import RelayProtocol
-import Basics
 
 /// Joins the readers of a consumer to who listens, by a hub.
 final class ConsumerCore: HubOwner {

@@ -1,9 +1,9 @@
+import Basics
 import CurlTransport
 import Foundation
+import JSONBytes
 import Realtime
 import RelayProtocol
-import Basics
-import JSONBytes
 
 /// Reads what one sequence, or the bindings of a consumer, want: drops what is late, puts aside what cannot be read, and keeps
 /// the server from delivering again what only waits here.

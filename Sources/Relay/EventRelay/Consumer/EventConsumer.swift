@@ -1,6 +1,6 @@
+import Basics
 public import JSONBytes
 public import Realtime
-import Basics
 
 /// What ``EventConsumer/bind(_:_:)`` returns, for ``EventConsumer/unbind(_:)``.
 public struct EventConsumerBinding: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import CNATS
 import Basics
+import CNATS
 
 /// What a consumer of JetStream is to be like. Where it starts and what it reads cannot be changed later.
 package struct ConsumerSettings: Hashable, Sendable {

@@ -1,6 +1,6 @@
+import Basics
 import CNATS
 import CurlTransport
-import Basics
 package import RelayProtocol
 
 /// Publishes many messages at once, and hands back what has become of each.

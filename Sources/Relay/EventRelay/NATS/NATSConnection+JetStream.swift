@@ -1,5 +1,5 @@
-import CNATS
 import Basics
+import CNATS
 package import RelayProtocol
 
 /// What a stream has done with a message.

@@ -1,5 +1,5 @@
-import CNATS
 import Basics
+import CNATS
 
 extension NATSConnection {
     /// Sends a short message that nobody acknowledges.

@@ -1,7 +1,7 @@
+import Basics
 import CNATS
 import CurlTransport
 package import Realtime
-import Basics
 
 /// A connection to a NATS cluster, which is made anew for as long as it is wanted: libnats reconnects, and when it gives up,
 /// as after two refused logins, another connection follows.

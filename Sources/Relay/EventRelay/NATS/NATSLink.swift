@@ -1,8 +1,8 @@
+import Basics
 import CNATS
 import Dispatch
 import Foundation
 import Glibc
-import Basics
 
 /// The library's connection and its JetStream context, freed when nobody uses them any more.
 ///

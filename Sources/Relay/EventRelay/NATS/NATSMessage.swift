@@ -1,5 +1,5 @@
-import CNATS
 import Basics
+import CNATS
 import RelayProtocol
 
 extension OutgoingMessage {

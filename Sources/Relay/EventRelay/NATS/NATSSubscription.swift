@@ -1,7 +1,7 @@
+import Basics
 import CNATS
 import CurlTransport
 import Dispatch
-import Basics
 
 /// A subscription of the library. What comes is handed to the I/O thread, in order and in batches.
 ///

@@ -1,9 +1,9 @@
+import Basics
 import CNATS
 package import CurlTransport
-package import RelayProtocol
-import Basics
 import JSONBytes
 import Realtime
+package import RelayProtocol
 
 /// A message with what JetStream says of its delivery.
 package struct Delivery: Sendable {

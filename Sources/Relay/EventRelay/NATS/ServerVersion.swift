@@ -1,6 +1,6 @@
+import Basics
 import CNATS
 import Glibc
-import Basics
 import JSONBytes
 
 /// The version of a NATS server.

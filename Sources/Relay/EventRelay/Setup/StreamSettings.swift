@@ -1,6 +1,6 @@
+import Basics
 import CNATS
 import Glibc
-import Basics
 
 /// What a stream is to be like. Times, limits and copies can be changed later; storage and retention cannot.
 package struct StreamSettings: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Basics
-import JSONBytes
 import Foundation
+import JSONBytes
 public import MatrixSDK
 import Realtime
 

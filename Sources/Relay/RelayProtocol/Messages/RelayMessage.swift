@@ -1,6 +1,6 @@
-package import Realtime
 import Basics
 import JSONBytes
+package import Realtime
 
 /// What a relay writes into the stream, and readers get from it.
 ///

@@ -1,7 +1,7 @@
 import MatrixKit
 import MatrixKitTerminal
-import MatrixSDK
 import MatrixProtocol
+import MatrixSDK
 import MatrixTestSupport
 import TerminalUI
 import TestSupport

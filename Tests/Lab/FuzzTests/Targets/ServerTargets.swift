@@ -1,5 +1,5 @@
-import PusherProtocol
 import Basics
+import PusherProtocol
 
 @testable import PusherMockServer
 

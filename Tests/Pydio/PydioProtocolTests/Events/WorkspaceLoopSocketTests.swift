@@ -1,8 +1,8 @@
+import Basics
 import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
-import Basics
 
 @Suite struct WorkspaceLoopSocketTests {
     private static let webSocket = WorkspaceServices.WebSocket(url: "ws://s:8090/ws", host: "s", isSecure: false)

@@ -1,8 +1,8 @@
+import Basics
 import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
-import Basics
 
 @Suite struct WorkspaceLoopTests {
     private var script = LoopScript()

@@ -1,10 +1,10 @@
+import Basics
 import Foundation
 import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
 import Transport
-import Basics
 
 @Suite struct WorkspaceMachineTests {
     private var machine: WorkspaceMachine

@@ -1,9 +1,9 @@
+import Basics
 import Foundation
 import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 @Suite struct WorkspaceModelTests {

@@ -1,10 +1,10 @@
+import Basics
 import PusherSwift
 import PusherTestSupport
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// Workspaces as sources of events for the bindings of a client that is not connected to anything.

@@ -1,9 +1,9 @@
+import Basics
+import PusherTestSupport
 import PydioSDK
 import PydioTestSupport
-import PusherTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// A workspace's events from a server of this process, as lines, with time running fast.

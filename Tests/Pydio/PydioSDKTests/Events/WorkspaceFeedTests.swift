@@ -1,9 +1,9 @@
+import Basics
 import PusherTestSupport
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 import Transport
 
 /// A server that keeps a log of changes.

@@ -1,9 +1,9 @@
+import Basics
 import PusherTestSupport
 import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// A server with a WebSocket.
 @Suite(.overSockets)

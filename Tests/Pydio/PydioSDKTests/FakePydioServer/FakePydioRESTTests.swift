@@ -1,8 +1,8 @@
-import Transport
+import Basics
 import Foundation
 import PydioTestSupport
 import Testing
-import Basics
+import Transport
 
 /// Section 11.1 of the protocol's notes.
 @Suite struct FakePydioRESTTests {

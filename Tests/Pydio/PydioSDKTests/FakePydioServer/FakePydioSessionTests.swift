@@ -1,6 +1,6 @@
+import Basics
 import PydioTestSupport
 import Testing
-import Basics
 import Transport
 
 /// Sections 4, 5 and 13.1 to 13.8 of the protocol's notes.

@@ -1,7 +1,7 @@
+import Basics
 import PydioTestSupport
 import TestSupport
 import Testing
-import Basics
 
 /// Section 9 of the protocol's notes.
 @Suite struct FakePydioWebSocketTests {

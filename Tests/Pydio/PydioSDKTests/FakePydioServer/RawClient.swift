@@ -1,8 +1,8 @@
+import Basics
 import CurlTransport
 import Foundation
 import PydioTestSupport
 import Testing
-import Basics
 import Transport
 
 /// A browser of sorts: knows cookies and the secure token, and nothing of Pydio.

@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import Glibc
-import Basics
 
 /// What outlives the process: which nodes there are, and the numbers of their changes. What is in the files is forgotten.
 ///

@@ -1,5 +1,5 @@
-import NIOCore
 import Basics
+import NIOCore
 
 /// Channels that are open.
 final class Connections: Sendable {

@@ -1,7 +1,7 @@
+import Basics
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
-import Basics
 
 /// Collects requests of one connection, and writes the answers.
 final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {

@@ -1,5 +1,5 @@
-import NIOCore
 import Basics
+import NIOCore
 
 /// What those who listen are told, and who they are.
 extension FakePydioServer {

@@ -1,5 +1,5 @@
-import CLibcrypto
 import Basics
+import CLibcrypto
 
 extension Digest {
     /// In hexadecimal digits.

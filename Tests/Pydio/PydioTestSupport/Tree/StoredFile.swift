@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import Glibc
-import Basics
 
 /// Bytes in a file of the temporary folder, which goes with it: files of any size cost no memory.
 final class StoredFile: Sendable {

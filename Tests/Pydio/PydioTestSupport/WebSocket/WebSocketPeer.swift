@@ -1,6 +1,6 @@
+import Basics
 import NIOCore
 import NIOWebSocket
-import Basics
 
 /// One client on a WebSocket.
 final class WebSocketPeer: ChannelInboundHandler {

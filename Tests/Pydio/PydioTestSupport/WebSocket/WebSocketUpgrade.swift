@@ -1,7 +1,7 @@
+import Basics
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
-import Basics
 
 /// Decides over the upgrade of one connection and builds its pipeline.
 final class WebSocketUpgrade {
