@@ -8,9 +8,6 @@ import Realtime
 
 /// Encryption of a session: turns of its machine, and messages on their way into encrypted rooms.
 extension SessionCore {
-    /// How long an answer of the homeserver is waited for.
-    private static let patience = Duration.seconds(10)
-
     /// A step of the machine outside of a sync, stored and told when this returns.
     @discardableResult
     func encryption<Value>(
@@ -195,12 +192,12 @@ extension SessionCore {
         try await waitForAnswers(orThrow: late) { machine, turn in try machine.areKnown(userIds, &turn) ? () : nil }
     }
 
-    /// Looks at the machine after each answer of the homeserver until there is what is looked for: ten seconds at most.
+    /// Looks at the machine after each answer of the homeserver until `look` finds something, for `keyPatience` at most.
     func waitForAnswers<Value>(
         orThrow error: MatrixError, _ look: (inout CryptoMachine, inout CryptoTurn) throws -> Value?
     ) async throws -> Value {
         guard let cryptoDriver else { throw MatrixError.encryptionIsOff }
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + options.keyPatience
         while true {
             let answers = cryptoDriver.answers
             if let value = try encryption({ machine, turn, _, _ in try look(&machine, &turn) }) { return value }

@@ -32,8 +32,8 @@ public struct MXSessionOptions: Sendable {
     /// Whether it gets some that are lost with the process: they would take the place of those in a store that cannot be
     /// opened just now.
     package var keepsKeysInMemory = true
-    /// How long the devices of those who may read a message, and one-time keys of theirs, are waited for. Whoever is missing
-    /// then is left out.
+    /// How long a call waits for keys that the homeserver is asked for: devices of users, one-time keys, backups. A message is
+    /// then encrypted without the devices that are still missing; other calls fail.
     package var keyPatience: Duration = .seconds(10)
     /// How long the homeserver then has to take the keys of the message before sending fails.
     package var keySharingPatience: Duration = .seconds(20)
