@@ -1,13 +1,13 @@
-/// A publisher of which only the types of its values and failures are known.
+/// A publisher that hides its concrete type.
 public struct AnyPublisher<Output, Failure: Error>: Publisher {
     private let upstream: any Publisher<Output, Failure>
 
-    /// Publishes what `publisher` does.
+    /// Creates a publisher that wraps `publisher`.
     public init(_ publisher: some Publisher<Output, Failure>) {
         upstream = publisher
     }
 
-    /// A sink of the publisher inside.
+    /// Subscribes to the wrapped publisher.
     public func sink(
         receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
         receiveValue: @escaping (Output) -> Void
@@ -17,7 +17,7 @@ public struct AnyPublisher<Output, Failure: Error>: Publisher {
 }
 
 extension Publisher {
-    /// The same publisher, with its type hidden.
+    /// Wraps this publisher to hide its type.
     public func eraseToAnyPublisher() -> AnyPublisher<Output, Failure> {
         AnyPublisher(self)
     }

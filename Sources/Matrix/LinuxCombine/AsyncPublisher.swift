@@ -1,12 +1,12 @@
-/// The values of a publisher as a sequence, which ends with the publisher. See ``Publisher/values``.
+/// The values of a publisher as an asynchronous sequence that ends with the publisher. See ``Publisher/values``.
 public struct AsyncPublisher<Upstream: Publisher>: AsyncSequence
 where Upstream.Output: Sendable, Upstream.Failure == Never {
-    /// What the publisher publishes.
+    /// The publisher's output.
     public typealias Element = Upstream.Output
-    /// It cannot fail.
+    /// The sequence never fails.
     public typealias Failure = Never
 
-    /// Subscribed from its making until it goes.
+    /// An iterator that subscribes when it is created and unsubscribes when it is released.
     public struct Iterator: AsyncIteratorProtocol {
         private var values: AsyncStream<Element>.Iterator
 
@@ -20,26 +20,26 @@ where Upstream.Output: Sendable, Upstream.Failure == Never {
             self.values = values.makeAsyncIterator()
         }
 
-        /// The next value; nil when the publisher has finished, or the task is cancelled.
+        /// Returns the next value, or `nil` when the publisher has finished or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             await values.next(isolation: actor)
         }
     }
 
-    /// Values that wait for a slow reader. Of more than these the oldest go.
+    /// The number of values to buffer for a slow reader. Beyond it, the oldest are dropped.
     private static var bufferSize: Int { 1024 }
 
     let upstream: Upstream
 
-    /// Subscribes.
+    /// Subscribes to the publisher.
     public func makeAsyncIterator() -> Iterator {
         Iterator(upstream)
     }
 }
 
 extension Publisher where Failure == Never, Output: Sendable {
-    /// Its values from when the loop starts, the current one included if there is one. Of more than 1,024 values that the
-    /// loop has not come to, the oldest are dropped.
+    /// The publisher's values from the start of the loop, including the current value if there is one. If more than
+    /// 1,024 values are waiting for the loop, the oldest are dropped.
     public var values: AsyncPublisher<Self> {
         AsyncPublisher(upstream: self)
     }

@@ -1,13 +1,13 @@
 import Basics
 
-/// What both subjects are made of: their sinks, and the value that a new one is told first.
+/// The shared implementation of both subjects: their sinks, and the first value to deliver to a new one.
 final class Broadcast<Output, Failure: Error>: Sendable {
     typealias Sink = Subscription<Output, Failure>
 
     private struct State: Sendable {
-        /// Nil if new sinks are told nothing.
+        /// The value to deliver to new sinks; `nil` to deliver none.
         var current: Handed<Output>?
-        /// In the order in which they came.
+        /// The sinks, in order of subscription.
         var sinks: [Sink] = []
         var completion: Subscribers.Completion<Failure>?
     }
@@ -41,7 +41,7 @@ final class Broadcast<Output, Failure: Error>: Sendable {
     }
 
     func send(_ value: Handed<Output>) {
-        // All sinks are given it in one step, so that values of several threads have one order for all.
+        // Enqueue for all sinks in one step, so that all of them see values from several threads in the same order.
         let (sinks, replaced) = state.withLock { state -> ([Sink], Handed<Output>?) in
             guard state.completion == nil else { return ([], nil) }
             for sink in state.sinks { sink.enqueue(Handed(.value(value.value))) }

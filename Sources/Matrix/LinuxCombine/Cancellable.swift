@@ -1,17 +1,17 @@
 import Basics
 
-/// Something under way that can be ended early.
+/// An activity that can be cancelled.
 public protocol Cancellable {
-    /// Ends it. A second call does nothing.
+    /// Cancels the activity. Further calls do nothing.
     func cancel()
 }
 
-/// A subscription, which ends when it is cancelled or nothing refers to it any more.
+/// A subscription that ends when it is cancelled or released.
 public final class AnyCancellable: Cancellable, Hashable, Sendable {
-    /// Nil once it was called.
+    /// The closure to call; `nil` once called.
     private let onCancel: Lock<(@Sendable () -> Void)?>
 
-    /// - Parameter cancel: Called once at most, on the thread that cancels or lets go.
+    /// - Parameter cancel: Called at most once, on the thread that cancels or releases the subscription.
     public init(_ cancel: @escaping @Sendable () -> Void) {
         onCancel = Lock(cancel)
     }
@@ -25,25 +25,25 @@ public final class AnyCancellable: Cancellable, Hashable, Sendable {
         cancel()
     }
 
-    /// Ends the subscription. May be called from within its closures.
+    /// Ends the subscription. You can call this from within its closures.
     public func cancel() {
         onCancel.exchange(nil)?()
     }
 
-    /// Keeps it until `set` goes, or is emptied.
+    /// Keeps the subscription until `set` is emptied or released.
     public func store(in set: inout Set<AnyCancellable>) {
         set.insert(self)
     }
 
-    /// Keeps it until `collection` goes, or is emptied.
+    /// Keeps the subscription until `collection` is emptied or released.
     public func store(in collection: inout some RangeReplaceableCollection<AnyCancellable>) {
         collection.append(self)
     }
 
-    /// Whether both are one and the same.
+    /// Returns whether both are the same instance.
     public static func == (lhs: AnyCancellable, rhs: AnyCancellable) -> Bool { lhs === rhs }
 
-    /// Of its identity.
+    /// Hashes the instance's identity.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(self))
     }

@@ -1,15 +1,15 @@
 extension Publisher {
-    /// Publishes what `transform` makes of each value.
+    /// Publishes the result of `transform` for each value.
     public func map<Result>(_ transform: @escaping (Output) -> Result) -> some Publisher<Result, Failure> {
         Map(upstream: self, transform: transform)
     }
 
-    /// Publishes the values for which `isIncluded` holds.
+    /// Publishes the values that satisfy `isIncluded`.
     public func filter(_ isIncluded: @escaping (Output) -> Bool) -> some Publisher<Output, Failure> {
         Filter(upstream: self, isIncluded: isIncluded)
     }
 
-    /// Publishes the values that are not the same as the one before.
+    /// Publishes only values that differ from the previous one.
     public func removeDuplicates(
         by predicate: @escaping (Output, Output) -> Bool
     ) -> some Publisher<Output, Failure> {
@@ -18,7 +18,7 @@ extension Publisher {
 }
 
 extension Publisher where Output: Equatable {
-    /// Publishes the values that do not equal the one before.
+    /// Publishes only values that are not equal to the previous one.
     public func removeDuplicates() -> some Publisher<Output, Failure> {
         removeDuplicates(by: ==)
     }
@@ -66,7 +66,7 @@ private struct RemoveDuplicates<Upstream: Publisher>: Publisher {
         receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
         receiveValue: @escaping (Output) -> Void
     ) -> AnyCancellable {
-        var last: Output?  // each sink has its own, and is told one value at a time
+        var last: Output?  // one per sink, which receives one value at a time
         return upstream.sink(receiveCompletion: receiveCompletion) { [predicate] value in
             if let last, predicate(last, value) { return }
             last = value

@@ -1,16 +1,16 @@
-/// A source of values over time, in the way of Apple's Combine, which Linux does not have.
+/// A source of values over time, modelled on Apple's Combine, which is not available on Linux.
 ///
-/// A small part of it, for code that shares its models with Apple's systems: what a publisher has goes to its sinks at
-/// once. There is no demand, and no scheduler: a sink's closures run on the thread that sends.
+/// Implements a small part of Combine, for code that shares its models with Apple platforms. Values go to the sinks at
+/// once: there is no demand and no scheduler, and a sink's closures run on the thread that sends.
 public protocol Publisher<Output, Failure> {
-    /// What it publishes.
+    /// The type of the published values.
     associatedtype Output
-    /// How it can fail; `Never` if it cannot.
+    /// The type of failure; `Never` if the publisher cannot fail.
     associatedtype Failure: Error
 
-    /// Calls the closures with what is published until the result is cancelled, or let go of.
+    /// Subscribes the closures until the result is cancelled or released.
     ///
-    /// Values come in order and one at a time, whatever threads they are sent from. A closure may send, subscribe and
+    /// Values arrive in order and one at a time, whatever threads they are sent from. A closure can send, subscribe and
     /// cancel. Once ``AnyCancellable/cancel()`` has returned, its thread sees no further call.
     func sink(
         receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
@@ -19,15 +19,15 @@ public protocol Publisher<Output, Failure> {
 }
 
 extension Publisher where Failure == Never {
-    /// Calls the closure with each value until the result is cancelled, or let go of.
+    /// Calls the closure with each value until the result is cancelled or released.
     public func sink(receiveValue: @escaping (Output) -> Void) -> AnyCancellable {
         sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
     }
 }
 
-/// What sinks are told.
+/// The types that sinks receive.
 public enum Subscribers {
-    /// Why no more values come.
+    /// The reason why no more values follow.
     @frozen
     public enum Completion<Failure: Error>: Sendable {
         case finished

@@ -1,12 +1,12 @@
-/// A publisher that publishes what it is sent, from any thread.
+/// A publisher whose values you send, from any thread.
 ///
-/// What is sent from within a sink's closure, or while another thread delivers, reaches that sink after what it is being
-/// told. After a completion nothing is sent any more.
+/// If you send from within a sink's closure, or while another thread is delivering, that sink receives the value after
+/// the current one. After a completion, sends are ignored.
 public protocol Subject<Output, Failure>: AnyObject, Publisher {
     /// Publishes a value.
     func send(_ value: Output)
 
-    /// Publishes the end.
+    /// Publishes the completion.
     func send(completion: Subscribers.Completion<Failure>)
 }
 
@@ -17,11 +17,11 @@ extension Subject where Output == Void {
     }
 }
 
-/// Publishes to those who are subscribed at the time.
+/// A subject that publishes to its current subscribers.
 public final class PassthroughSubject<Output, Failure: Error>: Subject {
     private let broadcast = Broadcast<Output, Failure>()
 
-    /// A subject without sinks.
+    /// Creates a subject without sinks.
     public init() {}
 
     /// Publishes a value.
@@ -29,12 +29,12 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject {
         broadcast.send(Handed(value))
     }
 
-    /// Publishes the end. Whoever subscribes later is told it at once.
+    /// Publishes the completion. Later subscribers receive it at once.
     public func send(completion: Subscribers.Completion<Failure>) {
         broadcast.send(completion: completion)
     }
 
-    /// Calls the closures with what is sent from now on.
+    /// Calls the closures with everything sent from now on.
     public func sink(
         receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
         receiveValue: @escaping (Output) -> Void
@@ -45,7 +45,7 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject {
 
 extension PassthroughSubject: Sendable where Output: Sendable {}
 
-/// Publishes to those who are subscribed, and keeps the last value for those who come later.
+/// A subject that publishes to its current subscribers and keeps the last value for later ones.
 public final class CurrentValueSubject<Output, Failure: Error>: Subject {
     private let broadcast: Broadcast<Output, Failure>
 
@@ -54,7 +54,7 @@ public final class CurrentValueSubject<Output, Failure: Error>: Subject {
         broadcast = Broadcast(current: Handed(value))
     }
 
-    /// The last value; setting it publishes it. After a completion it does not change any more.
+    /// The current value. Setting it publishes it. After a completion it no longer changes.
     public var value: Output {
         get {
             guard let current = broadcast.current else {
@@ -70,12 +70,12 @@ public final class CurrentValueSubject<Output, Failure: Error>: Subject {
         broadcast.send(Handed(value))
     }
 
-    /// Publishes the end. Whoever subscribes later is told it at once, and no value.
+    /// Publishes the completion. Later subscribers receive it at once, without a value.
     public func send(completion: Subscribers.Completion<Failure>) {
         broadcast.send(completion: completion)
     }
 
-    /// Calls `receiveValue` with the current value before this returns, then with what is sent.
+    /// Calls `receiveValue` with the current value before returning, then with every value sent.
     public func sink(
         receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void,
         receiveValue: @escaping (Output) -> Void

@@ -1,10 +1,10 @@
 import Basics
 
-/// A value on its way from the thread that sends it to the one that delivers it, or a closure on its way to the threads
-/// that call it.
+/// A value in transit from the sending thread to the delivering one, or a closure in transit to the threads that call
+/// it.
 ///
-/// `@unchecked Sendable`: one thread at a time has it, as the locks here see to. Whether a value of a type that is not
-/// `Sendable` may change threads at all is for those to know who send it from several, as with Apple's Combine.
+/// `@unchecked Sendable`: the locks in this module give access to one thread at a time. As with Apple's Combine,
+/// callers that send non-`Sendable` values from several threads must make sure that this is safe.
 struct Handed<Value>: @unchecked Sendable {
     let value: Value
 
@@ -13,7 +13,7 @@ struct Handed<Value>: @unchecked Sendable {
     }
 }
 
-/// One sink: what it has still to be told, told in order by one thread at a time.
+/// One sink and its queue of pending signals, which one thread at a time delivers in order.
 final class Subscription<Output, Failure: Error>: Sendable {
     enum Signal {
         case value(Output)
@@ -26,7 +26,7 @@ final class Subscription<Output, Failure: Error>: Sendable {
     }
 
     private struct State: Sendable {
-        /// Nil once it is cancelled or completed.
+        /// `nil` once cancelled or completed.
         var receiver: Handed<Receiver>?
         var inbox = SerialInbox<Handed<Signal>>()
     }
@@ -37,12 +37,12 @@ final class Subscription<Output, Failure: Error>: Sendable {
         state = Lock(State(receiver: Handed(receiver)))
     }
 
-    /// To be delivered by the next ``deliver()``, or the one under way.
+    /// Queues a signal for the next call of ``deliver()``, or for the one in progress.
     func enqueue(_ signal: Handed<Signal>) {
         state.withLock { if $0.receiver != nil { $0.inbox.add(signal) } }
     }
 
-    /// Calls the closures until there is nothing left to say. Called without any lock held.
+    /// Calls the closures until the queue is empty. Must be called without holding a lock.
     func deliver() {
         guard state.withLock({ $0.inbox.begin() }) else { return }
         while let (receiver, signal) = next() {
@@ -57,14 +57,14 @@ final class Subscription<Output, Failure: Error>: Sendable {
 
     private func next() -> (Handed<Receiver>, Handed<Signal>)? {
         state.withLock { state in
-            // One that was cancelled has nothing in it.
+            // A cancelled subscription has an empty queue.
             guard let signal = state.inbox.next(), let receiver = state.receiver else { return nil }
             return (receiver, signal)
         }
     }
 
     func cancel() {
-        // What is let go of may run code of the user's, so it outlives the lock.
+        // Releasing the receiver can run the caller's code, so it happens outside the lock.
         _ = state.withLock { state in
             defer { state.receiver = nil }
             return (state.receiver, state.inbox.removeAll())

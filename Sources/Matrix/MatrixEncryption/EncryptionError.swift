@@ -1,4 +1,4 @@
-/// Why bytes from a stranger are refused. No case holds a key, a plaintext or a passphrase: they may be logged.
+/// The reason why untrusted bytes are refused. No case contains a key, a plaintext or a passphrase: they can be logged.
 package enum EncryptionError: String, Error, Equatable, Sendable {
     // Encodings
     case base64
@@ -11,11 +11,11 @@ package enum EncryptionError: String, Error, Equatable, Sendable {
     case float
     case integerRange = "integer range"
     case notJSON = "not JSON"
-    /// More objects and arrays inside each other than any honest object has.
+    /// Deeper nesting of objects and arrays than in any legitimate object.
     case depth
 
     // Primitives
-    /// The result of a key agreement is zero: the other public key is of low order.
+    /// The key agreement resulted in zero: the other public key is of low order.
     case lowOrder = "low order"
     case keyLength = "key length"
     case keyEncoding = "key encoding"
@@ -31,9 +31,9 @@ package enum EncryptionError: String, Error, Equatable, Sendable {
     case noSession = "no session"
     /// A replay, or a message whose key is gone.
     case messageKey = "message key"
-    /// More messages are missing than a peer may skip.
+    /// The number of missing messages exceeds what a peer may skip.
     case gap
-    /// The message is older than what the key opens.
+    /// The message is older than the first one that the key decrypts.
     case index
     case usedUp = "used up"
     case sessionKey = "session key"
@@ -41,7 +41,7 @@ package enum EncryptionError: String, Error, Equatable, Sendable {
     // Objects
     case ids
     case keys
-    /// Made for an algorithm that this library doesn't know.
+    /// The algorithm is not supported by this library.
     case algorithm
     case attachmentVersion = "attachment version"
     case attachmentKey = "attachment key"
@@ -56,7 +56,7 @@ package enum EncryptionError: String, Error, Equatable, Sendable {
     case header
     case mode
 
-    // Who has sent a message
+    // The sender of a message
     case sender
     case recipient
     case recipientKeys = "recipient_keys"
@@ -67,22 +67,22 @@ package enum EncryptionError: String, Error, Equatable, Sendable {
     case unknownDevice = "unknown device"
 
     // Cross-signing
-    /// What the server has is not known yet.
+    /// The server's data has not been fetched yet.
     case notKnown = "not known yet"
     case identityExists = "identity exists"
     case untrusted = "not trusted"
     case noPrivateKey = "no private key"
-    /// The verification is not where this can be done.
+    /// The verification is not in a state that allows this.
     case unexpected
 
-    // Keys and secrets that are passed on
-    /// Nobody has asked for it.
+    // Forwarded keys and secrets
+    /// It was not requested.
     case unasked = "not asked for"
-    /// One more than are kept of a stranger.
+    /// The limit for untrusted senders is exceeded.
     case tooMany = "too many"
     case backupExists = "backup exists"
 
-    // State of our own
+    // Our own state
     case state
     /// The records cannot be read.
     case store

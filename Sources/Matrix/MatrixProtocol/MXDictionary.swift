@@ -1,54 +1,54 @@
 package import Basics
 
-/// A dictionary by identifiers of Matrix: rooms, events, users, types. Keys compare by their bytes, as servers compare them;
-/// in a dictionary keyed by `String`, two ids that only look alike would share an entry.
+/// A dictionary keyed by Matrix identifiers: rooms, events, users, types. Keys are compared by their bytes, as servers
+/// compare them. In a dictionary keyed by `String`, two ids that only look alike would share an entry.
 public struct MXDictionary<Value> {
     private var entries: [ByteKey: Value] = [:]
 
-    /// Makes an empty dictionary.
+    /// Creates an empty dictionary.
     public init() {}
 
     package init(_ entries: [ByteKey: Value]) { self.entries = entries }
 
-    /// The value of an identifier; setting nil removes it.
+    /// Accesses the value of an identifier. Setting `nil` removes it.
     public subscript(key: String) -> Value? {
         get { entries[ByteKey(key)] }
         _modify { yield &entries[ByteKey(key)] }
     }
 
-    /// The value of an identifier, `value` if it has none.
+    /// Accesses the value of an identifier, or `value` if it has none.
     public subscript(key: String, default value: @autoclosure () -> Value) -> Value {
         get { entries[ByteKey(key), default: value()] }
         _modify { yield &entries[ByteKey(key), default: value()] }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     public var count: Int { entries.count }
 
-    /// Whether there is no entry.
+    /// Whether the dictionary is empty.
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// The identifiers, in no order.
+    /// The identifiers, in no particular order.
     public var keys: [String] { entries.keys.map(\.string) }
 
-    /// The values, in no order.
+    /// The values, in no particular order.
     public var values: [Value] { Array(entries.values) }
 
     /// Removes an entry.
     ///
-    /// - Returns: Its value; nil if there was none.
+    /// - Returns: The removed value; `nil` if there was none.
     @discardableResult
     public mutating func removeValue(forKey key: String) -> Value? { entries.removeValue(forKey: ByteKey(key)) }
 
-    /// Transforms the values and keeps the keys.
+    /// Returns a dictionary with the same keys and the transformed values.
     public func mapValues<Other>(_ transform: (Value) throws -> Other) rethrows -> MXDictionary<Other> {
         MXDictionary<Other>(try entries.mapValues(transform))
     }
 }
 
-/// Its entries, in no order.
+/// A sequence of the entries, in no particular order.
 extension MXDictionary: Sequence {
-    /// Walks through the entries, in no order.
+    /// Returns an iterator over the entries, in no particular order.
     public func makeIterator() -> AnyIterator<(key: String, value: Value)> {
         var iterator = entries.makeIterator()
         return AnyIterator { iterator.next().map { ($0.key.string, $0.value) } }
@@ -56,7 +56,7 @@ extension MXDictionary: Sequence {
 }
 
 extension MXDictionary: ExpressibleByDictionaryLiteral {
-    /// The last one of several entries with the same key counts.
+    /// Creates a dictionary from a literal. If a key occurs several times, its last value is used.
     public init(dictionaryLiteral elements: (String, Value)...) {
         for (key, value) in elements { entries[ByteKey(key)] = .some(value) }
     }
@@ -66,7 +66,7 @@ extension MXDictionary: Sendable where Value: Sendable {}
 extension MXDictionary: Equatable where Value: Equatable {}
 extension MXDictionary: Hashable where Value: Hashable {}
 
-/// An object with the identifiers as its keys.
+/// Encoded as an object with the identifiers as its keys.
 extension MXDictionary: Codable where Value: Codable {
     private struct Name: CodingKey {
         let stringValue: String
@@ -76,7 +76,7 @@ extension MXDictionary: Codable where Value: Codable {
         init?(intValue: Int) { nil }
     }
 
-    /// Decodes an object.
+    /// Decodes the dictionary from an object.
     public init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: Name.self)
         for name in object.allKeys {
@@ -84,7 +84,7 @@ extension MXDictionary: Codable where Value: Codable {
         }
     }
 
-    /// Encodes an object.
+    /// Encodes the dictionary as an object.
     public func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: Name.self)
         for (key, value) in entries { try object.encode(value, forKey: Name(stringValue: key.string)) }

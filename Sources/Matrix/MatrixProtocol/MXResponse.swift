@@ -1,14 +1,14 @@
-/// How an operation ended.
+/// The result of an operation.
 public typealias MXResponse<T> = Result<T, any Error>
 
 extension Result {
-    /// Whether it succeeded.
+    /// Whether the operation succeeded.
     public var isSuccess: Bool { value != nil }
-    /// Whether it failed.
+    /// Whether the operation failed.
     public var isFailure: Bool { error != nil }
-    /// What it gave; nil if it failed.
+    /// The value; `nil` if the operation failed.
     public var value: Success? { try? get() }
-    /// Why it failed; nil if it succeeded.
+    /// The error; `nil` if the operation succeeded.
     public var error: Failure? {
         if case .failure(let error) = self { error } else { nil }
     }

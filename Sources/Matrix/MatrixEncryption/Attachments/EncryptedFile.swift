@@ -1,8 +1,8 @@
 package import JSONBytes
 
-/// What a message says of an encrypted file: how to decrypt it, and the hash of what was uploaded.
+/// A message's description of an encrypted file: how to decrypt it, and the hash of the upload.
 ///
-/// It stands as `file` in the content, in place of `url`; that of a thumbnail as `info.thumbnail_file`.
+/// In the content, it is `file` and replaces `url`; for a thumbnail it is `info.thumbnail_file`.
 package struct EncryptedFile: Sendable, Equatable {
     /// 32 bytes.
     package let key: SecretBytes
@@ -10,7 +10,7 @@ package struct EncryptedFile: Sendable, Equatable {
     package let iv: [UInt8]
     /// SHA-256 of the ciphertext.
     package let hash: [UInt8]
-    /// Where the ciphertext is (`mxc://…`); nil as long as it isn't uploaded.
+    /// The address of the ciphertext (`mxc://…`); `nil` until it is uploaded.
     package var url: String?
 
     init(key: SecretBytes, iv: [UInt8], hash: [UInt8]) {
@@ -19,8 +19,8 @@ package struct EncryptedFile: Sendable, Equatable {
         self.hash = hash
     }
 
-    /// - Throws: `attachmentVersion` for others than version 2 with AES-256 in CTR, `attachmentKey` for a key or an IV of
-    ///   another length, `hash` if there is none, and `base64`.
+    /// - Throws: `attachmentVersion` if it is not version 2 with AES-256 in CTR, `attachmentKey` if the key or IV has
+    ///   the wrong length, `hash` if there is none, and `base64`.
     package init(_ json: JSONView) throws(EncryptionError) {
         guard json["v"]?.string == "v2", let key = json["key"], key["alg"]?.string == "A256CTR",
             key["kty"]?.string == "oct"
@@ -58,22 +58,22 @@ package struct EncryptedFile: Sendable, Equatable {
     }
 }
 
-/// Encrypts a file for uploading, piece by piece.
+/// Encrypts a file for upload, piece by piece.
 package struct AttachmentEncryptor: ~Copyable, Sendable {
     private let key: SecretBytes
     private let iv: [UInt8]
     private var hash = SHA256()
     private var offset = 0
 
-    /// For one file: each needs a key and an IV of its own, a thumbnail too.
+    /// Creates an encryptor for one file. Each file needs its own key and IV, thumbnails included.
     package init(random: RandomSource) {
         key = random.secret(32)
-        // The lower half counts blocks, and must not overflow: some implementations stop at 64 bits.
+        // The lower half counts blocks and must not overflow: some implementations stop at 64 bits.
         iv = random.bytes(8) + [UInt8](repeating: 0, count: 8)
     }
 
-    /// - Parameter piece: The next one, below 2 GiB.
-    /// - Returns: Its ciphertext, of the same length.
+    /// - Parameter piece: The next piece, below 2 GiB.
+    /// - Returns: The piece's ciphertext, of the same length.
     package mutating func encrypt(_ piece: [UInt8]) -> [UInt8] {
         let ciphertext = AES256.ctr(piece, at: offset, key: key, iv: iv)
         hash.update(ciphertext)
@@ -87,18 +87,18 @@ package struct AttachmentEncryptor: ~Copyable, Sendable {
     }
 }
 
-/// Checks a download against its hash, which alone gives the means to decrypt it: no byte of a damaged or swapped file is
-/// ever shown.
+/// Checks a download against its hash. Only a successful check gives access to the decryptor, so no byte of a damaged
+/// or swapped file is ever shown.
 package struct AttachmentCheck: ~Copyable, Sendable {
     private let file: EncryptedFile
     private var hash = SHA256()
 
     package init(of file: EncryptedFile) { self.file = file }
 
-    /// - Parameter piece: The next one of the ciphertext.
+    /// - Parameter piece: The next piece of the ciphertext.
     package mutating func update(_ piece: [UInt8]) { hash.update(piece) }
 
-    /// - Throws: `hash`: delete the download then.
+    /// - Throws: `hash`; delete the download in this case.
     package consuming func finish() throws(EncryptionError) -> AttachmentDecryptor {
         let file = file
         guard SecretBytes(hash.finish()) == SecretBytes(file.hash) else { throw .hash }
@@ -106,14 +106,14 @@ package struct AttachmentCheck: ~Copyable, Sendable {
     }
 }
 
-/// Decrypts a file that was checked, piece by piece from its beginning.
+/// Decrypts a checked file, piece by piece from its beginning.
 package struct AttachmentDecryptor: Sendable {
     private let file: EncryptedFile
     private var offset = 0
 
     fileprivate init(file: EncryptedFile) { self.file = file }
 
-    /// - Parameter piece: The next one, below 2 GiB.
+    /// - Parameter piece: The next piece, below 2 GiB.
     package mutating func decrypt(_ piece: [UInt8]) -> [UInt8] {
         defer { offset += piece.count }
         return AES256.ctr(piece, at: offset, key: file.key, iv: file.iv)

@@ -1,29 +1,29 @@
 import Basics
 import JSONBytes
 
-/// A room key as it stands in backups and in export files.
+/// A room key in the form used by backups and export files.
 ///
-/// All but the key is what somebody claims.
+/// Everything except the key is an unverified claim.
 package struct ExportedSession: Sendable, Equatable {
     package static let algorithm = "m.megolm.v1.aes-sha2"
 
     package let roomID: String
-    /// The Curve25519 key of the device that made it.
+    /// The Curve25519 key of the device that created it.
     package let senderKey: Curve25519PublicKey
     /// The Ed25519 key of that device.
     package let senderClaimedKey: Ed25519PublicKey?
-    /// The Curve25519 keys of the devices that passed it on.
+    /// The Curve25519 keys of the devices that forwarded it.
     package let forwardingChain: [Curve25519PublicKey]
-    /// 165 bytes, in export format.
+    /// The key in export format, 165 bytes.
     package let sessionKey: SecretBytes
-    /// Whether new members may get it.
+    /// Whether new members may receive it.
     package let isSharedHistory: Bool
 
-    /// What is inside of the key.
+    /// The session id contained in the key.
     package var sessionID: String { Self.sessionID(of: sessionKey) }
 
-    /// - Parameter sessionKey: In export format.
-    /// - Throws: `sessionKey` if it isn't.
+    /// - Parameter sessionKey: The key in export format.
+    /// - Throws: `sessionKey` if the format is wrong.
     package init(
         roomID: String, senderKey: Curve25519PublicKey, senderClaimedKey: Ed25519PublicKey?,
         forwardingChain: [Curve25519PublicKey], sessionKey: SecretBytes, isSharedHistory: Bool
@@ -39,20 +39,20 @@ package struct ExportedSession: Sendable, Equatable {
 
     /// - Parameters:
     ///   - json: A JSON object.
-    ///   - roomID: In a backup, the key that it lay under; nil if only the object tells it.
-    ///   - sessionID: Likewise.
-    /// - Throws: `notJSON`, `missingField`, `base64`, `keyLength`; `algorithm` for one to skip; `sessionKey`; `ids` if it
-    ///   isn't the session that it is said to be.
+    ///   - roomID: In a backup, the key that the object is stored under; `nil` if only the object contains it.
+    ///   - sessionID: Like `roomID`, for the session.
+    /// - Throws: `notJSON`, `missingField`, `base64`, `keyLength`; `algorithm` if the session is to be skipped;
+    ///   `sessionKey`; `ids` if the key belongs to another session.
     package init(
         _ json: SecretBytes, roomID: String? = nil, sessionID: String? = nil
     ) throws(EncryptionError) {
         let bytes = json.withUnsafeBytes { Array($0) }
-        // Damaged backups decrypt to anything.
+        // A damaged backup can decrypt to anything.
         guard JSONView.isJSON(bytes), let view = JSONView(bytes) else { throw .notJSON }
         try self.init(view, roomID: roomID, sessionID: sessionID)
     }
 
-    /// - Parameter json: Well-formed.
+    /// - Parameter json: Well-formed JSON.
     init(_ json: JSONView, roomID: String? = nil, sessionID: String? = nil) throws(EncryptionError) {
         guard json.isObject else { throw .notJSON }
         guard json["algorithm"]?.string?.isExactly(Self.algorithm) == true else { throw .algorithm }
@@ -73,10 +73,10 @@ package struct ExportedSession: Sendable, Equatable {
         guard room.isExactly(roomID ?? room), inside.allSatisfy({ $0.isExactly(self.sessionID) }) else { throw .ids }
     }
 
-    /// For a backup, where room and session are the keys that the object lies under.
+    /// The JSON for a backup, where room and session are the keys that the object is stored under.
     package var backupJSON: SecretBytes { SecretBytes(writer.text.utf8) }
 
-    /// For a file, which says them inside.
+    /// The JSON for a file, which contains room and session.
     var fileJSON: SecretBytes {
         var object = writer
         object.add("room_id", roomID)
@@ -98,6 +98,6 @@ package struct ExportedSession: Sendable, Equatable {
         return object
     }
 
-    /// The public half of the key that signs the session's messages, which an exported key ends with.
+    /// Returns the public half of the key that signs the session's messages. It is at the end of an exported key.
     private static func sessionID(of key: SecretBytes) -> String { UnpaddedBase64.encode(key[133..<165]) }
 }

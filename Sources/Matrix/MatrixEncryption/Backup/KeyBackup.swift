@@ -1,16 +1,16 @@
 package import Basics
 package import JSONBytes
 
-/// The backup of room keys on the homeserver: anybody with the public key can add to it, only the private key reads it.
+/// The backup of room keys on the homeserver. Anyone with the public key can add to it; the private key reads it.
 ///
-/// Nothing proves who wrote an entry, and a damaged one can go unnoticed: its code covers nothing. What comes out of a backup
-/// is a claim, never a proof of who sent a message.
+/// Nothing proves who wrote an entry, and a damaged one can go unnoticed, because its MAC covers nothing. The contents
+/// of a backup are claims, never proof of who sent a message.
 package enum KeyBackup {
     package static let algorithm = "m.megolm_backup.v1.curve25519-aes-sha2"
 
     /// - Parameter session: See ``ExportedSession``.
-    /// - Returns: `session_data`.
-    /// - Throws: `lowOrder` for a public key that encrypts nothing.
+    /// - Returns: The `session_data`.
+    /// - Throws: `lowOrder` if the public key is unsuitable for encryption.
     package static func encrypt(
         _ session: SecretBytes, for publicKey: Curve25519PublicKey, random: RandomSource
     ) throws(EncryptionError) -> JSONView {
@@ -23,9 +23,9 @@ package enum KeyBackup {
         return data.view
     }
 
-    /// - Parameter data: `session_data`.
-    /// - Throws: `missingField`, `base64`, `keyLength`, `lowOrder`; `mac` if it is for another key; `padding`. None of them
-    ///   may be told to the server.
+    /// - Parameter data: The `session_data`.
+    /// - Throws: `missingField`, `base64`, `keyLength`, `lowOrder`; `mac` if it was encrypted for another key;
+    ///   `padding`. Never report these errors to the server.
     package static func decrypt(
         _ data: JSONView, with pair: Curve25519KeyPair
     ) throws(EncryptionError) -> SecretBytes {
@@ -33,7 +33,7 @@ package enum KeyBackup {
             let mac = data["mac"]?.string
         else { throw .missingField }
         let keys = Keys(try pair.sharedSecret(with: Curve25519PublicKey(base64: ephemeral)))
-        // Of the empty text: an old mistake that all implementations share.
+        // The MAC of the empty text: an old mistake that all implementations share.
         guard KeyDerivation.isCode(try UnpaddedBase64.decode(mac), of: [], key: keys.mac, length: 8) else { throw .mac }
         return try AES256.decryptCBC(UnpaddedBase64.decode(ciphertext), key: keys.aes, iv: keys.iv)
     }
@@ -50,13 +50,13 @@ package enum KeyBackup {
     }
 }
 
-/// What a version of the backup says of itself: its public key, and who vouches for it.
+/// The authentication data of a backup version: its public key and signatures.
 package struct KeyBackupAuthData: Sendable, Equatable {
     package let publicKey: Curve25519PublicKey
-    /// The whole object, with members that we don't know and all signatures.
+    /// The whole object, with unknown members and all signatures.
     package let json: JSONView
 
-    /// - Throws: `keys` unless it has a public key of 32 bytes.
+    /// - Throws: `keys` if there is no public key of 32 bytes.
     package init(_ json: JSONView) throws(EncryptionError) {
         guard let publicKey = json["public_key"]?.string.flatMap({ try? Curve25519PublicKey(base64: $0) }) else {
             throw .keys
@@ -65,7 +65,7 @@ package struct KeyBackupAuthData: Sendable, Equatable {
         self.json = json.detached
     }
 
-    /// For a backup of our own. It needs signatures yet.
+    /// Creates the data of a backup of our own, not yet signed.
     package init(publicKey: Curve25519PublicKey) {
         var object = JSONWriter()
         object.add("public_key", publicKey.base64)
@@ -73,23 +73,23 @@ package struct KeyBackupAuthData: Sendable, Equatable {
         json = object.view
     }
 
-    /// With one more signature.
+    /// Returns the data with an additional signature.
     ///
     /// - Parameters:
-    ///   - user: Whose backup it is.
-    ///   - keyID: `ed25519:` and a device's id or the user's public master key.
+    ///   - user: The owner of the backup.
+    ///   - keyID: `ed25519:` and a device id or the user's public master key.
     package func signed(
         by pair: Ed25519KeyPair, user: String, keyID: String
     ) throws(EncryptionError) -> KeyBackupAuthData {
         try KeyBackupAuthData(SignedJSON.sign(json, with: pair, user: user, keyID: keyID))
     }
 
-    /// Whether keys may be written to this backup.
+    /// Returns whether keys may be written to this backup.
     ///
     /// - Parameters:
-    ///   - user: Whose backup it is.
-    ///   - trusted: By their key ids: the user's master key if it is verified, and those of his verified devices.
-    ///   - privateKey: The backup's, if we have one.
+    ///   - user: The owner of the backup.
+    ///   - trusted: Trusted keys by key id: the user's verified master key, and those of the user's verified devices.
+    ///   - privateKey: The backup's private key, if available.
     package func isTrusted(
         user: String, trusted: [ByteKey: Ed25519PublicKey], privateKey: Curve25519KeyPair? = nil
     ) -> Bool {

@@ -1,4 +1,4 @@
-/// The text in which a user writes down a key of 32 bytes: base58 in twelve groups of four, beginning with `Es`.
+/// The form in which a user writes down a key of 32 bytes: base58 in twelve groups of four, beginning with `Es`.
 ///
 ///     8B 01 key(32) parity
 package enum RecoveryKey {
@@ -17,16 +17,16 @@ package enum RecoveryKey {
         }.joined(separator: " ")
     }
 
-    /// - Parameter text: White space doesn't matter.
-    /// - Throws: `base58` for another character, `length` unless it has 35 bytes, `prefix` if it is something else,
-    ///   `parity` if it has a typing error.
+    /// - Parameter text: The text. White space is ignored.
+    /// - Throws: `base58` for an invalid character, `length` if it is not 35 bytes, `prefix` if it is something else,
+    ///   `parity` for a typing error.
     package static func key(_ text: String) throws(EncryptionError) -> SecretBytes {
         var digits: [Int] = []
         for character in text.unicodeScalars where !character.properties.isWhitespace {
             guard let digit = alphabet.firstIndex(where: { UInt32($0) == character.value }) else { throw .base58 }
             digits.append(digit)
         }
-        // Longer ones would take their time.
+        // Reject longer texts, which would take too long.
         guard digits.count <= 64 else { throw .length }
         let bytes = bytes(ofBase58: digits)
         guard bytes.count == 35 else { throw .length }
@@ -35,14 +35,14 @@ package enum RecoveryKey {
         return SecretBytes(bytes[2..<34])
     }
 
-    /// The digits, the highest first.
+    /// Returns the digits, the highest first.
     private static func base58(_ bytes: [UInt8]) -> [Int] { convert(bytes.map(Int.init), from: 256, to: 58) }
 
     private static func bytes(ofBase58 digits: [Int]) -> [UInt8] {
         convert(digits, from: 58, to: 256).map { UInt8(truncatingIfNeeded: $0) }
     }
 
-    /// A number in another base. Each zero that it begins with stays one, as base58 has it.
+    /// Converts a number to another base. As in base58, each leading zero is kept as one.
     private static func convert(_ digits: [Int], from base: Int, to other: Int) -> [Int] {
         var result: [Int] = []  // the lowest first
         for digit in digits {

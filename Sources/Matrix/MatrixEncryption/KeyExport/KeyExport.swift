@@ -1,10 +1,10 @@
 import JSONBytes
 
-/// The file in which a user takes his room keys to another client.
+/// The file with which users move their room keys to another client.
 ///
-/// Between two lines that say what it is, base64 of `01 salt(16) IV(16) rounds(4) ciphertext code(32)`.
+/// Contains, between two marker lines, base64 of `01 salt(16) IV(16) rounds(4) ciphertext code(32)`.
 package enum KeyExport {
-    /// What a file may ask of us at most: some twenty seconds.
+    /// The maximum number of rounds to accept from a file: some twenty seconds.
     package static let maximumRounds = 10_000_000
 
     private static let begin = "-----BEGIN MEGOLM SESSION DATA-----"
@@ -13,9 +13,9 @@ package enum KeyExport {
 
     // MARK: The file
 
-    /// Takes about two microseconds a round: call it where nobody waits. The file is for its owner's eyes only (mode 0600).
+    /// Encrypts the JSON in about two microseconds per round: call it in the background. Keep the file private (0600).
     ///
-    /// - Parameter rounds: Of PBKDF2, 1…2³² − 1. Some clients read no more than ``maximumRounds``.
+    /// - Parameter rounds: The rounds of PBKDF2, 1…2³² − 1. Some clients accept no more than ``maximumRounds``.
     package static func file(
         of json: SecretBytes, passphrase: String, rounds: Int = 500_000, random: RandomSource
     ) -> String {
@@ -29,9 +29,9 @@ package enum KeyExport {
         return armoured(bytes)
     }
 
-    /// Takes about two microseconds a round: call it where nobody waits.
+    /// Decrypts a file. Takes about two microseconds per round, so call it in the background.
     ///
-    /// - Throws: `armour` if there is no such file in it, `base64`, `version`, `rounds` for none or too many, `mac` for a
+    /// - Throws: `armour` if the markers are missing, `base64`, `version`, `rounds` for none or too many, `mac` for a
     ///   wrong passphrase or a damaged file.
     package static func json(
         of file: [UInt8], passphrase: String, maximumRounds: Int = maximumRounds
@@ -58,7 +58,7 @@ package enum KeyExport {
         }
     }
 
-    /// With padding, in lines of 96 characters.
+    /// Returns padded base64 in lines of 96 characters.
     private static func armoured(_ bytes: [UInt8]) -> String {
         var text = Array(UnpaddedBase64.encode(bytes).utf8)
         text += repeatElement(UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
@@ -68,9 +68,9 @@ package enum KeyExport {
         return ([begin] + lines + [end]).map { $0 + "\n" }.joined()
     }
 
-    /// What stands around it doesn't matter, nor how lines end.
+    /// Returns the bytes between the markers. Surrounding text and the kind of line ends are ignored.
     private static func unarmoured(_ file: [UInt8]) throws(EncryptionError) -> [UInt8] {
-        // Bytes, since CR and LF are one character of a String.
+        // Work on bytes, since CR and LF form a single Character of a String.
         let blanks = Set(" \t\r".utf8)
         let lines = file.split(separator: UInt8(ascii: "\n")).map { line in
             line.drop { blanks.contains($0) }.reversed().drop { blanks.contains($0) }.reversed()
@@ -82,18 +82,18 @@ package enum KeyExport {
             String(decoding: lines[(first + 1)..<last].joined(), as: UTF8.self))
     }
 
-    // MARK: What it holds
+    // MARK: Contents
 
-    /// The JSON of a file.
+    /// Returns the JSON of a file.
     package static func json(of sessions: [ExportedSession]) -> SecretBytes {
         let separators = sessions.indices.map { SecretBytes(($0 == 0 ? "[" : ",").utf8) }
         let parts = zip(separators, sessions).flatMap { [$0, $1.fileJSON] }
         return SecretBytes(joining: parts + [SecretBytes((sessions.isEmpty ? "[]" : "]").utf8)])
     }
 
-    /// The sessions that can be used, and how many the file has.
+    /// Returns the usable sessions, and the total number in the file.
     ///
-    /// - Throws: `notJSON` unless it is an array.
+    /// - Throws: `notJSON` if it is not an array.
     package static func sessions(
         in json: SecretBytes
     ) throws(EncryptionError) -> (total: Int, sessions: [ExportedSession]) {

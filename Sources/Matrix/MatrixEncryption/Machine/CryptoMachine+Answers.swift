@@ -1,20 +1,20 @@
 import Basics
 import JSONBytes
 
-/// What other devices ask this one for: who gets which key, and who gets a secret (Documentation/Rules/encryption.md,
-/// "Missing keys and requests from other devices", and rule R31).
+/// Answers requests of other devices for keys and secrets (Documentation/Rules/encryption.md, "Missing keys and
+/// requests from other devices", and rule R31).
 extension CryptoMachine {
     private static let answersOfAnHour: UInt64 = 100
-    /// Questions that are kept, of one device and of all that are not verified devices of ours.
+    /// The maximum number of requests to keep: per device, and from all devices other than our own verified ones.
     private static let (questionsOfADevice, questions) = (200, 1_000)
-    /// Milliseconds for which a device of ours may be verified before its questions are forgotten.
+    /// The time in milliseconds in which a device of ours can be verified before its requests are discarded.
     private static let questionTime: UInt64 = 86_400_000
-    /// The scope of devices that were told that they get nothing.
+    /// The scope of the devices that were notified that they receive nothing.
     private static let toldUnverified = "told unverified"
 
-    // MARK: Questions
+    // MARK: Requests
 
-    /// - Parameter type: `m.room_key_request` or `m.secret.request`, in clear: who asks is what the server says.
+    /// - Parameter type: `m.room_key_request` or `m.secret.request`, unencrypted: the server names the sender.
     mutating func receive(
         question content: JSONView, _ type: String, from user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -41,7 +41,7 @@ extension CryptoMachine {
 
     private static func subject(_ content: JSONView, _ type: String) -> QuestionRecord.Subject? {
         if type == "m.secret.request" {
-            // Two spellings of a name are two names.
+            // Names with different spellings are different.
             guard let text = content["name"]?.string, let name = SecretName(rawValue: text),
                 name.rawValue.isExactly(text)
             else { return nil }
@@ -53,8 +53,8 @@ extension CryptoMachine {
         return SessionAddress(roomId, sessionId).map { .session($0) }
     }
 
-    /// Whether a question is worth keeping: a device of our own may be verified later, and others have nothing to ask for
-    /// but what they were given.
+    /// Returns whether to keep a request. One of our own devices may be verified later; others can only request what
+    /// they were given.
     private func mayAsk(
         _ asker: DeviceAddress, for subject: QuestionRecord.Subject, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
@@ -73,16 +73,16 @@ extension CryptoMachine {
         let counts = try count(asker, 0, &turn)
         guard counts[asker] ?? 0 < Self.questionsOfADevice else { return false }
         if counts.values.reduce(0, +) < Self.questions { return true }
-        traffic.questionEpoch = nil  // some may be out of date
+        traffic.questionEpoch = nil  // some may have expired
         guard let device: DeviceRecord = try turn.records.value(scope: asker.user, key: asker.device) else {
             return false
         }
         return try isVerifiedOwn(device, &turn)
     }
 
-    /// Counts questions of a device: more of them, or fewer.
+    /// Changes the number of requests of a device.
     ///
-    /// - Returns: How many there are now.
+    /// - Returns: The current numbers.
     @discardableResult
     private mutating func count(
         _ asker: DeviceAddress, _ change: Int, _ turn: inout CryptoTurn
@@ -109,7 +109,7 @@ extension CryptoMachine {
 
     // MARK: Answers
 
-    /// Answers what can be answered now.
+    /// Answers the requests that can be answered now.
     mutating func answerQuestions(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard traffic.questionEpoch != deviceEpoch else { return }
         traffic.questionEpoch = deviceEpoch
@@ -125,7 +125,7 @@ extension CryptoMachine {
         for (asker, questions) in groups where try !answer(questions, of: asker, &turn) { traffic.questionEpoch = nil }
     }
 
-    /// - Returns: Whether nothing can be done for it before a device changes.
+    /// - Returns: Whether nothing more can be done until a device changes.
     private mutating func answer(
         _ questions: [QuestionRecord], of asker: DeviceAddress, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
@@ -173,8 +173,8 @@ extension CryptoMachine {
         return isDone
     }
 
-    /// - Parameter isOwn: It is a verified device of ours.
-    /// - Returns: Nil if there is nothing for it.
+    /// - Parameter isOwn: Whether it is a verified device of ours.
+    /// - Returns: The answer; `nil` if there is none.
     private func answer(
         to question: QuestionRecord, for device: DeviceRecord, isOwn: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> (type: String, content: JSONView)? {
@@ -200,7 +200,7 @@ extension CryptoMachine {
         }
     }
 
-    /// - Parameter index: Nil for the first that it opens.
+    /// - Parameter index: The first index; `nil` for the first available.
     private func forward(
         _ record: InboundSessionRecord, in roomId: String, at index: UInt32?
     ) throws(EncryptionError) -> JSONView {
@@ -217,7 +217,7 @@ extension CryptoMachine {
         return content.view
     }
 
-    /// Tells a device of ours, once, that it gets no key before it is verified. Whether there is one is not told.
+    /// Notifies one of our devices, once, that it receives no key until verified. Does not reveal whether there is one.
     private mutating func tellUnverified(
         _ device: DeviceRecord, _ trust: DeviceTrust, _ questions: [QuestionRecord], _ turn: inout CryptoTurn
     ) throws(EncryptionError) {

@@ -1,44 +1,44 @@
 import Basics
 package import JSONBytes
 
-/// How this device stands to the backup of room keys.
+/// The state of the key backup on this device.
 package enum BackupState: Sendable, Equatable {
-    /// The server has not been asked yet.
+    /// The server has not been queried yet.
     case unknown
-    /// There is none.
+    /// There is no backup.
     case none
-    /// Nobody whom this device trusts vouches for it: nothing is written to it.
+    /// The backup is not signed by anything that this device trusts. Nothing is written to it.
     case untrusted(version: String)
-    /// Keys are written to it.
+    /// Keys are written to the backup.
     case ready(version: String)
 }
 
-/// What was found in a backup.
+/// The result of restoring a backup.
 package struct BackupRestoration: Sendable, Equatable {
     package var total = 0
-    /// Sessions that are new, or better than what was here.
+    /// The number of sessions that are new, or better than the known ones.
     package var imported = 0
-    /// Entries that are damaged, made for another key, or of an unknown kind.
+    /// The number of entries that are damaged, made for another key, or of an unknown kind.
     package var damaged = 0
 }
 
-/// What is going on with the backup, in memory.
+/// The in-memory state of backup operations.
 struct BackupWork: Sendable {
-    /// Milliseconds since 1970 before which no key is written; 0 for none, nil if no key waits.
+    /// The time of the next upload in milliseconds since 1970: 0 for at once, `nil` if no key is waiting.
     var due: UInt64?
-    /// What is on its way, with the marks of what waits, as they were.
+    /// The sessions being uploaded, with their marks at the time.
     var uploading: [SessionAddress: String] = [:]
     var asksForVersion = false
-    /// Wished for while the answer of before was on its way.
+    /// Whether another check was requested while one was pending.
     var asksForVersionAgain = false
     var isRestoring = false
     var download: Download?
-    /// How many versions may be deleted yet, at the user's wish.
+    /// The number of versions that may still be deleted on the user's request.
     var deletions = 0
 
     static let maximumDeletions = 100
 
-    /// What was downloaded, and is not taken yet.
+    /// A download that has not been imported yet.
     struct Download: Sendable {
         let version: String
         var entries: ArraySlice<(roomId: String, sessionId: String, entry: JSONView)>
@@ -46,12 +46,12 @@ struct BackupWork: Sendable {
     }
 }
 
-/// The backup of room keys on the server: which one there is, and who may write to it (Documentation/Rules/encryption.md,
-/// "Key backup").
+/// The key backup on the server: which version exists, and who may write to it (Documentation/Rules/encryption.md, "Key
+/// backup").
 extension CryptoMachine {
     private static let wrongVersion = "M_WRONG_ROOM_KEYS_VERSION"
     private static let notFound = "M_NOT_FOUND"
-    /// The scope of backups that the user has deleted or replaced, by their public keys: a server may offer them again.
+    /// The scope of backups that the user has deleted or replaced, by public key: a server may offer them again.
     private static let deletedBackups = "deleted backups"
 
     package func backupState(_ turn: inout CryptoTurn) throws(EncryptionError) -> BackupState {
@@ -60,21 +60,21 @@ extension CryptoMachine {
         return try isTrusted(current, &turn) ? .ready(version: current.version) : .untrusted(version: current.version)
     }
 
-    /// Whether the server is asked which backup there is, to make one, or to delete one, and has not answered for good.
+    /// Returns whether a request to check, create or delete the backup has not been answered conclusively.
     package func isBackupChanging(_ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         if backup.asksForVersion || backup.deletions > 0 { return true }
         return try turn.records.value(SecretRecord.self, scope: SecretRecord.new, key: SecretName.backup.rawValue)
             != nil
     }
 
-    /// Whether the private key of the present backup is here.
+    /// Returns whether the private key of the current backup is available.
     package func hasBackupKey(_ turn: inout CryptoTurn) throws(EncryptionError) -> Bool { try backupKey(&turn) != nil }
 
     func backupVersion(_ turn: inout CryptoTurn) throws(EncryptionError) -> BackupRecord.Current? {
         try turn.records.value(BackupRecord.self)?.current
     }
 
-    /// The private key of the present backup; nil if it is not here.
+    /// Returns the private key of the current backup; `nil` if it is not available.
     func backupKey(_ turn: inout CryptoTurn) throws(EncryptionError) -> Curve25519KeyPair? {
         guard let authData = try backupVersion(&turn)?.authData,
             let record: SecretRecord = try turn.records.value(key: SecretName.backup.rawValue)
@@ -83,13 +83,13 @@ extension CryptoMachine {
         return pair.publicKey == authData.publicKey ? pair : nil
     }
 
-    /// What the user writes down of the present backup's key; nil if that is not here.
+    /// Returns the recovery key of the current backup, for the user to write down; `nil` if it is not available.
     package func backupRecoveryKey(_ turn: inout CryptoTurn) throws(EncryptionError) -> String? {
         try backupKey(&turn).map { RecoveryKey.text(of: $0.privateKey) }
     }
 
-    /// Whether keys may be written to it: our verified master key or a verified device of ours has signed it, or its private
-    /// key is here.
+    /// Returns whether keys may be written to it: our verified master key or one of our verified devices has signed it,
+    /// or its private key is available.
     func isTrusted(_ backup: BackupRecord.Current, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         guard let authData = backup.authData else { return false }
         let key = authData.publicKey.base64
@@ -106,15 +106,15 @@ extension CryptoMachine {
         return authData.isTrusted(user: me.user, trusted: trusted, privateKey: try backupKey(&turn))
     }
 
-    // MARK: Which there is
+    // MARK: Current version
 
-    /// Asks the server which backup there is. Before that nothing is written to one, and nothing read.
+    /// Checks which backup the server has. Until the answer, nothing is written to or read from a backup.
     package mutating func checkBackup() {
         if isInFlight(CryptoRequest.Call.checkBackup.kind) { backup.asksForVersionAgain = true }
         backup.asksForVersion = true
     }
 
-    /// What the server says of its backup: the answer to `GET /room_keys/version`, or nil if there is none.
+    /// Records the server's backup: the answer to `GET /room_keys/version`, or `nil` if there is none.
     package mutating func noteBackup(_ answer: JSONView?, _ turn: inout CryptoTurn) throws(EncryptionError) {
         (backup.asksForVersion, backup.asksForVersionAgain) = (backup.asksForVersionAgain, false)
         guard let answer else {
@@ -146,26 +146,26 @@ extension CryptoMachine {
         if before?.version != after?.version || before?.authData?.publicKey != after?.authData?.publicKey {
             backup.uploading = [:]
             if after != nil { try markAllForBackup(&turn) }
-            // Those who were asked for the old one's key have another now, perhaps.
+            // The devices that were asked for the old backup's key may have another one now.
             try closeSecretRequest(.backup, &turn)
             try seekAllAgain(&turn)
         }
         if old != new { turn.notices.append(.backupChanged) }
     }
 
-    /// The server has another version than was thought.
+    /// Handles a version on the server that differs from the known one.
     private mutating func forgetVersion(_ turn: inout CryptoTurn) {
         backup.uploading = [:]
         checkBackup()
     }
 
-    // MARK: Making one
+    // MARK: Creating a backup
 
-    /// Makes a backup with a new key: ``requests(_:)`` has what is to be sent, and ``CryptoNotice/backupChanged`` tells when
-    /// the server has it.
+    /// Creates a backup with a new key. ``requests(_:)`` returns the request to send, and
+    /// ``CryptoNotice/backupChanged`` reports when the server has it.
     ///
-    /// - Parameter isReplacement: Takes the place of one that is there.
-    /// - Throws: `notKnown` before the server was asked for the one that is there, `backupExists`.
+    /// - Parameter isReplacement: Whether it replaces an existing backup.
+    /// - Throws: `notKnown` before the server was queried, `backupExists`.
     package mutating func makeBackup(isReplacement: Bool, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let known: BackupRecord = try turn.records.value() else { throw .notKnown }
         guard isReplacement || known.current == nil else { throw .backupExists }
@@ -176,11 +176,11 @@ extension CryptoMachine {
         turn.records.set(SettingRecord(isReplacement ? "yes" : "no"), key: Self.newReplaces)
     }
 
-    /// Whether the new backup may take the place of one that is there.
+    /// Whether the new backup may replace an existing one.
     private static let newReplaces = "new backup replaces"
 
-    /// Takes back the wish for a new backup unless it is the one that is there, or may replace it: another device may have
-    /// made one since, or the answer to our own making was lost.
+    /// Cancels the creation of a backup unless the existing one is the new one or may be replaced. Another device may
+    /// have created one since, or the answer to our own request was lost.
     private mutating func compareNewBackup(
         with answer: JSONView, _ authData: KeyBackupAuthData?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -207,7 +207,7 @@ extension CryptoMachine {
     private mutating func backupMade(_ answer: JSONView, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let (secret, authData) = try newBackup(&turn) else { return }
         guard let version = answer["version"]?.string, !version.isEmpty, version.utf8.count <= 255 else {
-            // As good as none.
+            // Treat this as a failure.
             pauses[CryptoRequest.Call.makeBackup.kind, default: Pause()].fail(at: turn.now)
             return
         }
@@ -219,9 +219,9 @@ extension CryptoMachine {
         try note(BackupRecord(.init(version: version, authData: authData)), &turn)
     }
 
-    /// Takes the private key of the present backup: from the storage, another device, or the user.
+    /// Stores the private key of the current backup, from the secret storage, another device, or the user.
     ///
-    /// - Throws: `notKnown` before the server was asked for its backup, `wrongKey`, `keyLength`.
+    /// - Throws: `notKnown` before the server was queried, `wrongKey`, `keyLength`.
     mutating func takeBackupKey(_ secret: SecretBytes, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let record: BackupRecord = try turn.records.value() else { throw .notKnown }
         guard let authData = record.current?.authData,
@@ -233,12 +233,11 @@ extension CryptoMachine {
         turn.notices.append(.backupChanged)
     }
 
-    // MARK: Deleting it
+    // MARK: Deleting the backup
 
-    /// Deletes the backup, and those that were there before it, which the server would take up again. Only the user can
-    /// wish it.
+    /// Deletes the backup and the versions before it, to which the server would fall back. Only on the user's request.
     ///
-    /// - Throws: `notKnown` before the server was asked for it.
+    /// - Throws: `notKnown` before the server was queried.
     package mutating func deleteBackup(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let record: BackupRecord = try turn.records.value() else { throw .notKnown }
         guard let current = record.current else { return }
@@ -246,10 +245,10 @@ extension CryptoMachine {
         turn.records.set(SettingRecord(current.version), key: Self.deletion)
     }
 
-    /// The newest version that is to be deleted, and all before it: a process that ends in between leaves it to the next.
+    /// The newest version to delete, with all earlier ones. If the process ends before that, the next one continues.
     private static let deletion = "backup deletion"
 
-    /// How many versions may be deleted yet, as an earlier process was asked to.
+    /// Returns the number of versions that may still be deleted, as requested of an earlier process.
     func storedDeletions(_ turn: inout CryptoTurn) throws(EncryptionError) -> Int {
         try turn.records.value(SettingRecord.self, key: Self.deletion) == nil ? 0 : BackupWork.maximumDeletions
     }
@@ -259,8 +258,8 @@ extension CryptoMachine {
         backup.deletions = 0
     }
 
-    /// One that was made since is nobody's wish to lose. Of names that are no numbers nobody can tell which is newer: then
-    /// the user is told that not all were deleted.
+    /// Stops before a newer version, which the user did not ask to delete. If the names are not numbers, it is unknown
+    /// which is newer; the user is then notified that not all were deleted.
     private mutating func noteNewer(_ version: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let newest = try turn.records.value(SettingRecord.self, key: Self.deletion)?.text,
             !version.isExactly(newest)
@@ -270,7 +269,7 @@ extension CryptoMachine {
             name.allSatisfy { (0x30...0x39).contains($0) } && (name.first != 0x30 || name.count == 1)
         }
         if areNumbers {
-            // Of any length.
+            // The numbers can have any length.
             let isNewer =
                 names[0].count != names[1].count
                 ? names[0].count > names[1].count : names[1].lexicographicallyPrecedes(names[0])
@@ -288,7 +287,7 @@ extension CryptoMachine {
         forgetVersion(&turn)
     }
 
-    /// Nothing is written to the present backup any more, whatever the server says.
+    /// Stops writing to the current backup, whatever the server reports.
     private func giveUpBackup(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let key = try backupVersion(&turn)?.authData?.publicKey.base64 else { return }
         turn.records.set(SettingRecord("yes"), scope: Self.deletedBackups, key: key)
@@ -296,7 +295,7 @@ extension CryptoMachine {
 
     // MARK: Requests
 
-    /// Lets keys and secrets be asked for and answered, and gives what the backup is asked.
+    /// Processes requests for keys and secrets, and returns the requests for the backup.
     mutating func keyRequests(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
         try takeDownloaded(&turn)
         try takeHistory(&turn)
@@ -305,7 +304,7 @@ extension CryptoMachine {
         try askForSecrets(&turn)
         try shareHistory(&turn)
         let hasKey = backup.asksForVersion ? false : try backupKey(&turn) != nil
-        // Devices are asked while the backup does not answer.
+        // While the backup does not respond, devices are asked.
         let sought = try pursueMissing(hasBackup: hasKey && !isPaused("backup session", turn), &turn)
         return try backupRequests(for: sought, hasKey: hasKey, &turn)
     }
@@ -321,7 +320,7 @@ extension CryptoMachine {
             requests.append(request(.makeBackup, body: body.text))
         }
         if backup.asksForVersion {
-            // What is written or read meanwhile may be of another version.
+            // Anything written or read meanwhile may belong to another version.
             if mayBegin(.checkBackup, turn) { requests.append(request(.checkBackup, body: "")) }
             return requests
         }
@@ -351,7 +350,7 @@ extension CryptoMachine {
         !isInFlight(call.kind) && !isPaused(call.kind, turn)
     }
 
-    /// A request about the backup was answered.
+    /// Handles the answer to a backup request.
     mutating func backupAnswered(
         _ call: CryptoRequest.Call, _ answer: JSONView, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -367,10 +366,10 @@ extension CryptoMachine {
         }
     }
 
-    /// A request about the backup has failed.
+    /// Handles a failed backup request.
     ///
-    /// - Parameter code: The server's.
-    /// - Returns: Whether it is done with. Otherwise it is made again after a pause.
+    /// - Parameter code: The server's error code.
+    /// - Returns: Whether the request is finished. Otherwise it is retried after a pause.
     mutating func backupFailed(
         _ call: CryptoRequest.Call, isFinal: Bool, code: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
@@ -381,7 +380,7 @@ extension CryptoMachine {
             return true
         case .makeBackup:
             guard isFinal else {
-                // It may have been made, or another one until it is asked for again.
+                // It may have been created, or another one until the retry.
                 checkBackup()
                 return false
             }
@@ -399,7 +398,7 @@ extension CryptoMachine {
             return true
         case .uploadRoomKeys:
             backup.uploading = [:]
-            // It pauses, too: a server that says so each time is not to be asked without end.
+            // Pause as well, so that a server that always answers like this is not queried endlessly.
             if code == Self.wrongVersion || code == Self.notFound { forgetVersion(&turn) }
             return false
         case .downloadRoomKeys:

@@ -1,27 +1,27 @@
 import Basics
 import JSONBytes
 
-/// Room keys on their way to the backup, and out of it (Documentation/Rules/encryption.md, "Key backup").
+/// The upload of room keys to the backup, and their download (Documentation/Rules/encryption.md, "Key backup").
 extension CryptoMachine {
     private static let sessionsOfAnUpload = 100
-    /// Entries of a download that are taken at once: it takes about a second.
+    /// The number of downloaded entries to import at once: it takes about a second.
     package static let entriesOfATurn = 1_000
-    /// Milliseconds, at most, for which a new key waits for others: devices that got it together do not write at once.
+    /// The maximum delay of a new key in milliseconds. It keeps devices that got the key together from writing at once.
     private static let maximumDelay: UInt64 = 10_000
-    /// Rooms with sessions that the backup may lack: ``someSessions``, or all of them.
+    /// The rooms with sessions that the backup may lack: ``someSessions``, or all of them.
     private static let roomsToBackUp = "rooms to back up"
     private static let (someSessions, allSessions) = ("some", "all")
 
-    /// Sessions of a room that wait for the backup: each with a mark of what it was then.
+    /// The scope of a room's sessions that are waiting for the backup, each with a mark of its state at the time.
     private static func waitingScope(_ roomId: String) -> String { "backup " + roomId }
 
     private static func mark(_ record: InboundSessionRecord) -> SettingRecord {
         SettingRecord("\(record.session.firstIndex) \(record.source.rawValue)")
     }
 
-    // MARK: What waits
+    // MARK: Waiting sessions
 
-    /// The session is new, or better than before.
+    /// Marks a session that is new or better than before.
     mutating func markForBackup(
         _ record: InboundSessionRecord, in roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -39,7 +39,7 @@ extension CryptoMachine {
         try forgetRoomForBackup(session.roomId, &turn)
     }
 
-    /// Unless something of it waits.
+    /// Removes the room's mark, unless some of its sessions are waiting.
     func forgetRoomForBackup(_ roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         if try turn.records.values(SettingRecord.self, scope: Self.waitingScope(roomId)).isEmpty {
             turn.records.remove(.setting, scope: Self.roomsToBackUp, key: roomId)
@@ -50,7 +50,7 @@ extension CryptoMachine {
         turn.records.remove(.setting, scope: Self.waitingScope(roomId), key: sessionId)
     }
 
-    /// The backup is another one than before: it has nothing.
+    /// Marks all sessions after a change of backup: the new one is empty.
     mutating func markAllForBackup(_ turn: inout CryptoTurn) throws(EncryptionError) {
         for roomId in try roomsWithSessions(&turn) {
             turn.records.set(SettingRecord(Self.allSessions), scope: Self.roomsToBackUp, key: roomId)
@@ -58,7 +58,7 @@ extension CryptoMachine {
         backup.due = 0
     }
 
-    /// How many sessions wait for the backup. It counts them anew.
+    /// Returns the number of sessions waiting for the backup. They are counted on each call.
     package func sessionsToBackUp(_ turn: inout CryptoTurn) throws(EncryptionError) -> Int {
         var count = 0
         for (roomId, which) in try turn.records.values(SettingRecord.self, scope: Self.roomsToBackUp) {
@@ -72,13 +72,13 @@ extension CryptoMachine {
 
     // MARK: Writing
 
-    /// Writes what waits without waiting for more.
+    /// Uploads the waiting sessions without delay.
     package mutating func backUpNow() {
         backup.due = 0
         pauses[CryptoRequest.Call.uploadRoomKeys(version: "").kind]?.until = 0
     }
 
-    /// The body of the next upload; nil if none is due.
+    /// Returns the body of the next upload; `nil` if none is due.
     mutating func backupUpload(
         to current: BackupRecord.Current, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> String? {
@@ -158,7 +158,7 @@ extension CryptoMachine {
         guard try backupVersion(&turn)?.version.isExactly(version) == true else { return }
         for (session, mark) in backup.uploading {
             let scope = Self.waitingScope(session.roomId)
-            // One that has become better since is written again.
+            // A session that has improved since is uploaded again.
             guard try turn.records.value(SettingRecord.self, scope: scope, key: session.sessionId)?.text == mark else {
                 continue
             }
@@ -168,10 +168,10 @@ extension CryptoMachine {
 
     // MARK: Reading
 
-    /// Takes all that the backup has: ``CryptoNotice/backupRestored(_:)`` tells what that was. After the download each call
-    /// of ``requests(_:)`` takes a part, and ``nextRetry`` is over as long as there is more.
+    /// Imports the whole backup. ``CryptoNotice/backupRestored(_:)`` reports the result. After the download, each call
+    /// of ``requests(_:)`` imports a part, and ``nextRetry`` is in the past while more is left.
     ///
-    /// - Throws: `notKnown` before the server was asked for its backup, `missingField` if there is none, `noPrivateKey`.
+    /// - Throws: `notKnown` before the server was queried, `missingField` if there is no backup, `noPrivateKey`.
     package mutating func restoreBackup(_ turn: inout CryptoTurn) throws(EncryptionError) {
         switch try backupState(&turn) {
         case .unknown: throw .notKnown
@@ -185,7 +185,7 @@ extension CryptoMachine {
     mutating func restored(
         _ answer: JSONView, from version: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
-        // Otherwise the one that has come meanwhile is read.
+        // Otherwise, read the backup that has replaced it.
         guard try backupVersion(&turn)?.version.isExactly(version) == true else { return }
         backup.isRestoring = false
         let entries = (answer["rooms"]?.members ?? []).flatMap { roomId, room in
@@ -194,12 +194,12 @@ extension CryptoMachine {
         backup.download = BackupWork.Download(version: version, entries: entries[...])
     }
 
-    /// Takes some of what was downloaded. There may be so much that the rest waits for the next call.
+    /// Imports part of the download. The rest may be left for the next call.
     mutating func takeDownloaded(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard var download = backup.download else { return }
         guard try backupVersion(&turn)?.version.isExactly(download.version) == true, let key = try backupKey(&turn)
         else {
-            // A part of it would pass for the whole.
+            // A part must not be mistaken for the whole.
             backup.download = nil
             turn.notices.append(.backupRefused)
             return
@@ -219,7 +219,7 @@ extension CryptoMachine {
         if download.entries.isEmpty { turn.notices.append(.backupRestored(download.result)) }
     }
 
-    /// One session that was looked for.
+    /// Handles a session found in the backup.
     mutating func found(
         _ entry: JSONView, _ roomId: String, _ sessionId: String, from version: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -237,7 +237,7 @@ extension CryptoMachine {
         }
     }
 
-    /// - Returns: Whether it is new, or better than what was here.
+    /// - Returns: Whether it is new, or better than the known one.
     private mutating func take(
         _ entry: JSONView, _ roomId: String, _ sessionId: String, with key: Curve25519KeyPair, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {

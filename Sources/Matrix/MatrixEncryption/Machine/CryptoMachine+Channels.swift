@@ -1,28 +1,28 @@
 import JSONBytes
 
-/// Olm sessions with other devices: which one is sent with, how new ones are made (Documentation/Rules/encryption.md, "Olm
-/// channels").
+/// Olm sessions with other devices: which one is used for sending, and how new ones are created
+/// (Documentation/Rules/encryption.md, "Olm channels").
 extension CryptoMachine {
     private static let maximumChannels = 20
-    /// Milliseconds between two new channels to a device whose old one was out of step.
+    /// The minimum time in milliseconds between two new channels to a device whose channel was out of step.
     static let unwedgingInterval: UInt64 = 3_600_000
-    /// Devices that one claim asks for.
+    /// The maximum number of devices in a claim.
     private static let devicesOfAClaim = 1_000
 
     // MARK: Sending
 
-    /// The channels to a device, the one to send with first.
+    /// Returns the channels to a device, starting with the one used for sending.
     func channels(
         with key: Curve25519PublicKey, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [OlmSessionRecord] {
-        // Of two that are equally old the greater id, so that both ends agree.
+        // If two are equally old, the greater id wins, so that both ends agree.
         try turn.records.values(OlmSessionRecord.self, scope: key.base64).map(\.value)
             .sorted { ($0.lastUsed, $0.session.id) > ($1.lastUsed, $1.session.id) }
     }
 
-    /// The content of an `m.room.encrypted` for a device.
+    /// Returns the content of an `m.room.encrypted` event for a device.
     ///
-    /// - Returns: Nil if there is no channel to it.
+    /// - Returns: `nil` if there is no channel to it.
     mutating func encrypt(
         _ type: String, _ content: JSONView, for device: DeviceKeys, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> JSONView? {
@@ -44,7 +44,7 @@ extension CryptoMachine {
         do throws(EncryptionError) {
             message = try channel.session.encrypt(SecretBytes(payload.text.utf8), random: turn.random)
         } catch {
-            // No peer ends a step for all others.
+            // A single peer must not end a step for all others.
             turn.records.remove(.olmSession, scope: device.curve25519.base64, key: channel.session.id)
             return nil
         }
@@ -74,7 +74,7 @@ extension CryptoMachine {
 
     // MARK: Claims
 
-    /// The devices to which a new channel is due, since the old one is out of step.
+    /// The devices that need a new channel, since the old one is out of step.
     private static let unwedging = "unwedge"
 
     mutating func keyClaim(_ turn: inout CryptoTurn) throws(EncryptionError) -> CryptoRequest? {
@@ -99,7 +99,7 @@ extension CryptoMachine {
         _ devices: [DeviceAddress], _ answer: JSONView, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         var seen: Set<Curve25519PublicKey> = []
-        // One look through the answer, not one for each device.
+        // Look through the answer once, rather than for each device.
         let given = Dictionary(
             (answer["one_time_keys"]?.members ?? []).flatMap { user, devices in
                 devices.members.map { (DeviceAddress(user, $0.key), $0.value) }
@@ -126,11 +126,11 @@ extension CryptoMachine {
         for address in devices { turn.records.remove(.setting, scope: Self.unwedging, key: address.key) }
     }
 
-    // MARK: Channels that are out of step
+    // MARK: Channels out of step
 
-    /// A message of the device could not be read: a new channel is made, once an hour at most.
+    /// Handles an unreadable message from the device: a new channel is created, at most once an hour.
     mutating func noteWedged(_ device: DeviceRecord, _ turn: inout CryptoTurn) {
-        // A clock that was put back does not stop it for ever.
+        // A clock that was set back must not block this for ever.
         let isRecent = device.lastUnwedged <= turn.now && turn.now - device.lastUnwedged < Self.unwedgingInterval
         guard device.isUsable, device.lastUnwedged == 0 || !isRecent else { return }
         var device = device
@@ -151,12 +151,12 @@ extension CryptoMachine {
 
     // MARK: The outbox
 
-    /// Messages to devices that one request carries.
+    /// The maximum number of messages to devices in a request.
     private static let messagesOfARequest = 250
 
-    /// Puts messages to devices into the outbox: they are sent with the same bytes until the server has answered.
+    /// Adds messages to devices to the outbox. They are sent with the same bytes until the server has answered.
     ///
-    /// - Parameter shares: What is given with them: sessions' ids, and the devices.
+    /// - Parameter shares: The sessions given with them: their ids and the devices.
     mutating func post(
         _ type: String, _ messages: [(to: DeviceAddress, content: JSONView)],
         shares: [(sessionId: String, device: DeviceAddress)], _ turn: inout CryptoTurn
@@ -168,9 +168,10 @@ extension CryptoMachine {
         }
     }
 
-    /// A request that is too large for the server: each half of its messages goes by itself, in its place of the outbox.
+    /// Splits a request that is too large for the server. Each half is sent separately, in the same place of the
+    /// outbox.
     ///
-    /// - Returns: False for one that cannot be halved.
+    /// - Returns: False if it cannot be split.
     mutating func halve(_ request: CryptoRequest, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         guard let key = request.outboxKey, let item: OutboxRecord = try turn.records.value(key: key),
             !item.type.isEmpty,
@@ -197,7 +198,7 @@ extension CryptoMachine {
         turn.records.set(item, key: Self.outboxKey(number))
     }
 
-    /// In order as texts, too.
+    /// Sorted as text, they keep their order.
     static func outboxKey(_ number: UInt64) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, 20 - digits.count)) + digits
@@ -206,7 +207,7 @@ extension CryptoMachine {
     mutating func outbox(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
         let sent = Set(inFlight.values.compactMap(\.outboxKey))
         let items = try turn.records.values(OutboxRecord.self)
-        // Those of verifications go one after the other, since their order counts.
+        // Verification messages are sent one at a time, since their order matters.
         let waiting = Set(items.filter { VerificationEventType.isOrdered($0.value.type) }.dropFirst().map(\.key))
         return items.filter { key, item in
             !sent.contains(key) && !waiting.contains(key) && !isPaused(item.call.kind, turn)
@@ -217,7 +218,7 @@ extension CryptoMachine {
         try take(request, as: .given, &turn)
     }
 
-    /// The server never takes it. What is given with it is given anew before the next message.
+    /// Handles a request that the server will never accept. Its sessions are given again before the next message.
     mutating func refused(_ request: CryptoRequest, _ turn: inout CryptoTurn) throws(EncryptionError) {
         try take(request, as: .refused, &turn)
     }
@@ -227,7 +228,7 @@ extension CryptoMachine {
     ) throws(EncryptionError) {
         guard let key = request.outboxKey, let item: OutboxRecord = try turn.records.value(key: key) else { return }
         turn.records.remove(.outbox, key: key)
-        if outcome == .refused { deviceEpoch += 1 }  // somebody lacks what everybody was thought to have
+        if outcome == .refused { deviceEpoch += 1 }  // a device lacks what all were thought to have
         for share in item.shares {
             guard let record: ShareRecord = try turn.records.value(scope: share.sessionId, key: share.device.key),
                 record.outcome == .sending
@@ -237,13 +238,13 @@ extension CryptoMachine {
     }
 }
 
-/// Names of what is encrypted with.
+/// The names of encryption algorithms.
 package enum Algorithm {
     package static let olm = "m.olm.v1.curve25519-aes-sha2"
     package static let megolm = "m.megolm.v1.aes-sha2"
 }
 
-/// A request with messages to devices, or with signatures.
+/// A pending request with messages to devices, or with signatures.
 struct OutboxRecord: Record, Equatable {
     static let kind = RecordKind.outbox
     private static let version: UInt8 = 1
@@ -253,19 +254,19 @@ struct OutboxRecord: Record, Equatable {
         let device: DeviceAddress
     }
 
-    /// Of the messages; empty for signatures.
+    /// The type of the messages; empty for signatures.
     let type: String
-    /// Repeated with the same, the server delivers it once.
+    /// Retries with the same id are delivered once.
     let transactionId: String
     let body: String
-    /// What is given with it.
+    /// The sessions given with it.
     let shares: [Share]
 
     init(type: String, transactionId: String, body: String, shares: [Share]) {
         (self.type, self.transactionId, self.body, self.shares) = (type, transactionId, body, shares)
     }
 
-    /// - Parameter shares: Those of other devices are left out.
+    /// - Parameter shares: The sessions given with it. Those of other devices are omitted.
     init(
         _ type: String, _ messages: ArraySlice<(to: DeviceAddress, content: JSONView)>, among shares: [Share],
         _ random: RandomSource

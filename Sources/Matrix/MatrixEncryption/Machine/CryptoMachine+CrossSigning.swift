@@ -1,21 +1,21 @@
 import Basics
 package import JSONBytes
 
-/// What this device knows of its user's own cross-signing keys.
+/// The state of the user's own cross-signing keys on this device.
 package enum OwnIdentityState: Sendable, Equatable, CaseIterable {
-    /// The server has not been asked yet.
+    /// The server has not been queried yet.
     case unknown
-    /// There are none.
+    /// There are no keys.
     case missing
-    /// There are some that nobody has vouched for here, or others than those that were trusted.
+    /// There are keys that are not verified here, or that differ from the trusted ones.
     case untrusted
-    /// They are trusted, and not all private halves are here.
+    /// The keys are trusted, but some private halves are missing.
     case trusted
-    /// They are trusted, and this device can sign.
+    /// The keys are trusted, and this device can sign.
     case complete
 }
 
-/// The user's own cross-signing keys, and what is signed with them (Documentation/Rules/encryption.md, "Cross-signing").
+/// The user's own cross-signing keys, and their signatures (Documentation/Rules/encryption.md, "Cross-signing").
 extension CryptoMachine {
     package func ownIdentity(_ turn: inout CryptoTurn) throws(EncryptionError) -> OwnIdentityState {
         guard try turn.records.value(IdentityRecord.self, key: me.user) != nil else {
@@ -26,8 +26,8 @@ extension CryptoMachine {
         return .complete
     }
 
-    /// The public keys that a user's identity has on the server now; nothing if there is none. The third one is nobody
-    /// else's to see.
+    /// Returns the public keys of a user's identity on the server; empty if there is none. The third key is visible
+    /// only to its owner.
     package func identityKeys(
         of user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [CrossSigningUsage: Ed25519PublicKey] {
@@ -41,7 +41,7 @@ extension CryptoMachine {
         try turn.records.value(TrackedUserRecord.self, key: me.user)?.isOutdated == false
     }
 
-    /// Nil unless it is here, and the one whose public half is published and trusted.
+    /// Returns a private key; `nil` unless it is available and its public half is published and trusted.
     func privateKey(
         _ usage: CrossSigningUsage, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Ed25519KeyPair? {
@@ -52,19 +52,19 @@ extension CryptoMachine {
         return pair.publicKey == own.key(usage)?.publicKey ? pair : nil
     }
 
-    /// A secret that is here, whatever it is good for.
+    /// Returns an available secret, whether or not it is current.
     package func secret(_ name: SecretName, _ turn: inout CryptoTurn) throws(EncryptionError) -> SecretBytes? {
         try turn.records.value(SecretRecord.self, key: name.rawValue)?.secret
     }
 
-    // MARK: Making them
+    // MARK: Creating keys
 
-    /// Makes cross-signing keys, and keeps their private halves; they count once they are uploaded.
+    /// Creates cross-signing keys and stores their private halves. They take effect once they are uploaded.
     ///
-    /// - Parameter isReset: Takes the place of keys that are there already: whoever has verified the user must do so again.
-    /// - Returns: The body for `POST /keys/device_signing/upload`, to which the caller adds `auth` where the server asks for
-    ///   it. After a success it calls ``identityUploaded(_:)``. Asked again before that, the same keys are in it.
-    /// - Throws: `notKnown` before the server was asked for the keys that are there, `identityExists`.
+    /// - Parameter isReset: Whether they replace existing keys. Users who have verified this user must do so again.
+    /// - Returns: The body for `POST /keys/device_signing/upload`, to which the caller adds `auth` if the server
+    ///   requires it. After a success, call ``identityUploaded(_:)``. Until then, further calls return the same keys.
+    /// - Throws: `notKnown` before the server was queried for existing keys, `identityExists`.
     package mutating func makeIdentity(
         isReset: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> JSONView {
@@ -88,7 +88,7 @@ extension CryptoMachine {
         return body.view
     }
 
-    /// The server has what ``makeIdentity(isReset:_:)`` returned. This device is signed.
+    /// Records that the server has the result of ``makeIdentity(isReset:_:)``, and signs this device.
     package mutating func identityUploaded(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let new = try newIdentity(&turn) else { return }
         for usage in CrossSigningUsage.allCases {
@@ -105,7 +105,7 @@ extension CryptoMachine {
         try noteChanged([me.user], &turn)
     }
 
-    /// The identity of which the private halves are kept as new.
+    /// Returns the identity whose private halves are stored as new.
     private func newIdentity(_ turn: inout CryptoTurn) throws(EncryptionError) -> IdentityRecord? {
         var pairs: [CrossSigningUsage: Ed25519KeyPair] = [:]
         for usage in CrossSigningUsage.allCases {
@@ -128,9 +128,9 @@ extension CryptoMachine {
         return identity
     }
 
-    /// The server names this master key as our own.
+    /// Handles a master key that the server names as our own.
     ///
-    /// - Returns: Whether it is one that this device has just made: the answer to the upload was lost.
+    /// - Returns: Whether this device has just created it, and the answer to the upload was lost.
     mutating func adoptNewIdentity(
         _ master: CrossSigningKey, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
@@ -139,14 +139,14 @@ extension CryptoMachine {
         return true
     }
 
-    // MARK: Private keys from elsewhere
+    // MARK: Received private keys
 
-    /// Takes the private half of a key: out of the secret storage, or from another device.
+    /// Stores the private half of a key, from the secret storage or another device.
     ///
-    /// With that of the master key the identity is trusted.
+    /// With the master key, the identity becomes trusted.
     ///
-    /// - Throws: `wrongKey` unless it belongs to the published key, and that to the pinned one; `keyLength`; `notKnown` for
-    ///   the key of a backup before the server was asked for that.
+    /// - Throws: `wrongKey` if it does not match the published key, or that one the pinned key; `keyLength`; `notKnown`
+    ///   for a backup's key before the server was queried for the backup.
     package mutating func take(
         _ secret: SecretBytes, as name: SecretName, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -163,7 +163,7 @@ extension CryptoMachine {
         }
     }
 
-    /// Our own master key was verified.
+    /// Handles the verification of our own master key.
     mutating func trustOwnIdentity(_ own: IdentityRecord, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard !own.hasChanged else { throw .untrusted }
         var own = own
@@ -173,7 +173,7 @@ extension CryptoMachine {
         try requestMissingSecrets(&turn)
     }
 
-    /// This device is signed if it can be, and users whom another of our devices has verified are known as such.
+    /// Signs this device if possible, and adopts the users whom another of our devices has verified.
     private mutating func noteOwnIdentityTrusted(_ turn: inout CryptoTurn) throws(EncryptionError) {
         deviceEpoch += 1
         if let own: DeviceRecord = try turn.records.value(scope: me.user, key: me.device),
@@ -185,7 +185,7 @@ extension CryptoMachine {
         turn.notices.append(.trustChanged(user: me.user))
     }
 
-    /// A master key that our own user-signing key vouches for is pinned, and its changes are an alarm from now on.
+    /// Pins a master key that our own user-signing key has signed. From now on, changes of it raise an alarm.
     func noteVerified(_ user: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard !user.isExactly(me.user), try isVerified(user, &turn),
             var identity: IdentityRecord = try turn.records.value(key: user),
@@ -198,9 +198,9 @@ extension CryptoMachine {
 
     // MARK: Signing
 
-    /// Vouches for another device of our own.
+    /// Signs another device of our own.
     ///
-    /// - Throws: `unknownDevice`, and `noPrivateKey` if the private half of the trusted self-signing key is not here.
+    /// - Throws: `unknownDevice`, and `noPrivateKey` if the private half of the trusted self-signing key is missing.
     package mutating func signDevice(_ device: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let record: DeviceRecord = try turn.records.value(scope: me.user, key: device), !record.isDeleted,
             !record.isSuspicious
@@ -222,10 +222,10 @@ extension CryptoMachine {
         try postSignatures([(me.user, id, alone)], &turn)
     }
 
-    /// Vouches for another user, whose master key was verified.
+    /// Signs another user, whose master key was verified.
     ///
-    /// - Throws: `unknownDevice` for a user without a master key, `untrusted` if it is another one than is pinned, and
-    ///   `noPrivateKey` if the private half of the trusted user-signing key is not here.
+    /// - Throws: `unknownDevice` if the user has no master key, `untrusted` if it differs from the pinned one, and
+    ///   `noPrivateKey` if the private half of the trusted user-signing key is missing.
     package mutating func signUser(_ user: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard !user.isExactly(me.user), var identity: IdentityRecord = try turn.records.value(key: user) else {
             throw .unknownDevice
@@ -263,17 +263,17 @@ extension CryptoMachine {
         try delivered(request, &turn)
         let users = (answer["failures"]?.members ?? []).filter { !$0.value.members.isEmpty }.map(\.key)
         guard !users.isEmpty else { return }
-        // What is signed here only is not signed.
+        // A signature that exists only here does not count.
         try noteChanged(users, &turn)
         turn.notices.append(.signaturesRefused(users: users))
     }
 
-    // MARK: Identities that change
+    // MARK: Changed identities
 
-    /// The scope of verifications that were withdrawn: users, each with a master key that no signature of ours counts for.
+    /// The scope of withdrawn verifications: users, each with a master key for which our signatures do not count.
     static let withdrawn = "withdrawn"
 
-    /// Takes a user's present master key for his, unverified. Messages go to him again.
+    /// Accepts a user's current master key as unverified. Messages are sent to the user again.
     package mutating func acceptIdentity(of user: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard var identity: IdentityRecord = try turn.records.value(key: user) else { throw .unknownDevice }
         guard identity.hasChanged else { return }
@@ -283,7 +283,7 @@ extension CryptoMachine {
         turn.notices.append(.trustChanged(user: user))
     }
 
-    /// They were verified with the identity.
+    /// They were verified through the identity.
     private mutating func forgetVerifiedDevices(
         of user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -295,7 +295,7 @@ extension CryptoMachine {
         deviceEpoch += 1
     }
 
-    /// Takes back that a user is verified. Nothing is said to the server, which has the signature still.
+    /// Withdraws the verification of a user. The server is not notified and still has the signature.
     package mutating func withdrawVerification(of user: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard !user.isExactly(me.user), var identity: IdentityRecord = try turn.records.value(key: user) else {
             throw .unknownDevice

@@ -1,15 +1,15 @@
 import Basics
 import JSONBytes
 
-/// Which devices users have, and by what keys they are known (Documentation/Rules/encryption.md, "Devices and identities").
+/// The devices of users and their keys (Documentation/Rules/encryption.md, "Devices and identities").
 extension CryptoMachine {
     private static let usersOfAQuery = 250
 
-    // MARK: What is outdated
+    // MARK: Outdated devices
 
-    /// Users' devices are to be asked for before anything is sent to them.
+    /// Tracks users, whose devices are then queried before anything is sent to them.
     ///
-    /// - Parameter areMembers: They are in an encrypted room with us, or come into one.
+    /// - Parameter areMembers: Whether they are in an encrypted room with us, or about to be.
     package mutating func track(
         _ users: some Sequence<String>, areMembers: Bool = true, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -19,7 +19,7 @@ extension CryptoMachine {
                 known.isMember = true
                 turn.records.set(known, key: user)
             } else {
-                // Not from zero: an answer that is under way may be of a time before the user was left.
+                // Don't start at zero: a pending answer may be from before we stopped tracking the user.
                 turn.records.set(TrackedUserRecord(generation: turn.now, isMember: areMembers), key: user)
                 deviceEpoch += 1
             }
@@ -30,7 +30,7 @@ extension CryptoMachine {
         try turn.records.value(TrackedUserRecord.self, key: user) != nil
     }
 
-    /// Something about these users' devices has changed.
+    /// Marks these users' devices as changed.
     package mutating func noteChanged(_ users: some Sequence<String>, _ turn: inout CryptoTurn) throws(EncryptionError)
     {
         for user in users {
@@ -42,7 +42,7 @@ extension CryptoMachine {
         }
     }
 
-    /// These users' devices are asked for, whatever is known of them.
+    /// Queries these users' devices, even if they are known.
     ///
     /// - Parameter areMembers: See ``track(_:areMembers:_:)``.
     package mutating func refresh(
@@ -52,7 +52,7 @@ extension CryptoMachine {
         try noteChanged(users, &turn)
     }
 
-    /// There is no encrypted room with these users any more: nobody tells of their changes.
+    /// Stops tracking users with whom we share no encrypted room, since their changes are no longer reported.
     mutating func noteLeft(_ users: some Sequence<String>, _ turn: inout CryptoTurn) throws(EncryptionError) {
         for user in users where !user.isExactly(me.user) {
             turn.records.remove(.trackedUser, key: user)
@@ -60,7 +60,7 @@ extension CryptoMachine {
         }
     }
 
-    /// Nobody has told of changes for a while.
+    /// Marks all devices as outdated after a period without reports.
     mutating func markAllOutdated(_ turn: inout CryptoTurn) throws(EncryptionError) {
         try noteChanged(turn.records.values(TrackedUserRecord.self).map(\.key), &turn)
     }
@@ -101,7 +101,7 @@ extension CryptoMachine {
         String(user.drop { $0 != ":" }.dropFirst())
     }
 
-    /// Whether all of these users' devices are known as they are, or their server does not tell.
+    /// Returns whether the devices of all these users are up to date, or their server does not respond.
     package func areKnown(_ users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         for user in users where try turn.records.value(TrackedUserRecord.self, key: user)?.isOutdated != false {
             guard isFailing(user, turn) else { return false }
@@ -126,7 +126,7 @@ extension CryptoMachine {
             try takeDevices(of: user, listed["device_keys", user], &turn)
             guard var tracked: TrackedUserRecord = try turn.records.value(key: user),
                 tracked.generation == request.generations[ByteKey(user)]
-            else { continue }  // it has changed since: it is asked for again
+            else { continue }  // changed since, so it is queried again
             tracked.isOutdated = false
             turn.records.set(tracked, key: user)
         }
@@ -161,8 +161,8 @@ extension CryptoMachine {
         if !new.isEmpty || !missing.isEmpty { turn.notices.append(.devicesChanged(user: user, new: new.sorted())) }
     }
 
-    /// - Parameter isListed: The server names it; otherwise it has announced itself.
-    /// - Returns: Whether it was not known.
+    /// - Parameter isListed: Whether the server lists the device. Otherwise it has announced itself.
+    /// - Returns: Whether the device is new.
     @discardableResult
     mutating func take(
         _ keys: DeviceKeys, isListed: Bool, _ turn: inout CryptoTurn
@@ -172,13 +172,13 @@ extension CryptoMachine {
             if keys.ed25519 != deviceKeys.ed25519 || keys.curve25519 != deviceKeys.curve25519 {
                 turn.notices.append(.ownKeysReplaced)
             } else if var own: DeviceRecord = try turn.records.value(scope: me.user, key: me.device) {
-                own.keys = keys  // with signatures that have come since
+                own.keys = keys  // with later signatures
                 turn.records.set(own, scope: me.user, key: me.device)
             }
             return false
         }
         guard var known: DeviceRecord = try turn.records.value(scope: address.user, key: address.device) else {
-            // A key that another device has, of whatever user, would let one speak for the other.
+            // If two devices of any users shared a key, one could speak for the other.
             if let other: DeviceByKeyRecord = try turn.records.value(key: keys.curve25519.base64),
                 other.address != address
             {
@@ -206,7 +206,7 @@ extension CryptoMachine {
         turn.records.set(DeviceByKeyRecord(device.address), key: device.keys.curve25519.base64)
     }
 
-    /// The device that has an identity key.
+    /// Returns the device with an identity key.
     func device(
         _ user: String, with key: Curve25519PublicKey, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> DeviceRecord? {
@@ -218,12 +218,12 @@ extension CryptoMachine {
         return device
     }
 
-    /// The devices of a user that the server lists.
+    /// Returns the devices of a user that the server lists.
     package func devices(of user: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> [DeviceRecord] {
         try turn.records.values(DeviceRecord.self, scope: user).map(\.value).filter(\.isUsable)
     }
 
-    /// What this user thinks of a device.
+    /// Sets the user's own trust in a device.
     package mutating func setTrust(
         _ trust: DeviceRecord.LocalTrust, of address: DeviceAddress, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -252,7 +252,7 @@ extension CryptoMachine {
             else { return nil }
             return key
         }
-        // One that a server leaves out is still there, as long as the master key is the same.
+        // A key that a server leaves out stays valid while the master key is the same.
         if had != master.publicKey { (identity.selfSigning, identity.userSigning) = (nil, nil) }
         identity.selfSigning = key("self_signing_keys", .selfSigning) ?? identity.selfSigning
         if user.isExactly(me.user) {
@@ -265,7 +265,7 @@ extension CryptoMachine {
     }
 }
 
-/// The answer to a query, read through once: to look for each of hundreds of users in it would take time with their square.
+/// The answer to a query, indexed once: searching it for each of hundreds of users would take quadratic time.
 private struct QueryAnswer {
     private let sections: [ByteKey: [ByteKey: JSONView]]
 

@@ -1,24 +1,24 @@
 import Basics
 package import JSONBytes
 
-/// Why an event of a room cannot be read, or is not believed (Documentation/Rules/encryption.md, "Reading room events").
+/// The reason why a room event is unreadable or not trusted (Documentation/Rules/encryption.md, "Reading room events").
 package enum DecryptionFailure: Error, Sendable, Hashable {
-    /// The session is not known. It may come later.
+    /// The session is unknown. It may arrive later.
     case unknownSession
-    /// Its owner has not given it to this device: the code of `m.room_key.withheld`.
+    /// Its owner withheld it from this device. The code is that of `m.room_key.withheld`.
     case withheld(code: String)
-    /// The session is known from a later message on. An earlier key may come.
+    /// The session is known only from a later message on. An earlier key may arrive.
     case tooEarly
-    /// Another event had the same index of the session.
+    /// Another event has the same index of the session.
     case replay
     case senderMismatch
     case wrongRoom
-    /// State and events that are encrypted twice cannot be inside.
+    /// State and doubly encrypted events are not allowed inside.
     case forbiddenContent
     case unknownAlgorithm
     case damaged(EncryptionError)
 
-    /// Whether a key that comes later can help.
+    /// Whether a later key can help.
     package var maySucceedLater: Bool {
         switch self {
         case .unknownSession, .withheld, .tooEarly: true
@@ -27,12 +27,12 @@ package enum DecryptionFailure: Error, Sendable, Hashable {
     }
 }
 
-/// An event of a room as the server has it.
+/// A room event as received from the server.
 package struct EncryptedEvent: Sendable {
     package let roomId: String
     package let eventId: String
     package let sender: String
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     package let time: UInt64
     package let isState: Bool
     package let content: JSONView
@@ -44,9 +44,10 @@ package struct EncryptedEvent: Sendable {
 }
 
 extension CryptoMachine {
-    /// What was inside of an event of a room: an object with `type` and `content`, which has the relation of the outside.
+    /// Decrypts a room event to an object with `type` and `content`, including the relation of the encrypted event.
     ///
-    /// What cannot be read yet waits: ``takeWaiting(roomId:sessionId:_:)`` names it when the key has come.
+    /// Events that cannot be decrypted yet wait: ``takeWaiting(roomId:sessionId:_:)`` returns them when the key
+    /// arrives.
     package mutating func decrypt(
         _ event: EncryptedEvent, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Result<JSONView, DecryptionFailure> {
@@ -63,8 +64,8 @@ extension CryptoMachine {
         return result
     }
 
-    /// What an event says of its sender's key, if that is one of the sender's: anybody may send an event that names a
-    /// session.
+    /// Returns the sender's key that an event names, if it belongs to one of the sender's devices: anyone can send an
+    /// event that names a session.
     private func senderKey(
         of event: EncryptedEvent, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> String? {
@@ -74,10 +75,10 @@ extension CryptoMachine {
         return text
     }
 
-    // MARK: Events that wait
+    // MARK: Waiting events
 
-    /// Events of one sender in a room: what one sends takes no place from another's. The store has them all, and of each
-    /// this is a small part. Those beyond are read when somebody looks at them, and so are those of a room that was left.
+    /// The maximum number of waiting events per sender and room: no sender displaces another's. The store has all
+    /// events; each entry here is small. Others, and those of rooms that we have left, are decrypted when viewed.
     private static let waitingOfASender = 20_000
 
     private func noteWaiting(
@@ -96,7 +97,7 @@ extension CryptoMachine {
         }
     }
 
-    /// - Returns: How many there are now.
+    /// - Returns: The current number.
     @discardableResult
     private func countWaiting(
         _ change: Int, of sender: String, in roomId: String, _ turn: inout CryptoTurn
@@ -112,7 +113,7 @@ extension CryptoMachine {
         return count
     }
 
-    /// Of a session: the events' ids, each with its sender.
+    /// The scope of the ids of events that wait for a session, each with its sender.
     private static func waitingScope(_ roomId: String, _ sessionId: String) -> String {
         "waiting " + roomId + "\n" + sessionId
     }
@@ -121,8 +122,8 @@ extension CryptoMachine {
 
     private static func waitingCounts(_ roomId: String) -> String { "events that wait in " + roomId }
 
-    /// Ids of events that wait for a session. Those that still cannot be read wait again. Events that this step has read
-    /// itself go on waiting.
+    /// Removes and returns the ids of events that wait for a session. Those that still cannot be decrypted wait again.
+    /// Those that this turn has already tried keep waiting.
     package mutating func takeWaiting(
         roomId: String, sessionId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [String] {
@@ -139,7 +140,7 @@ extension CryptoMachine {
         return taken.map(\.key)
     }
 
-    /// The user has left a room: its events wait no more.
+    /// Stops waiting for events of a room that the user has left.
     package mutating func noteOwnLeaving(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         let sessions = Self.waitingSessions(roomId)
         for (sessionId, _) in try turn.records.values(SettingRecord.self, scope: sessions) {
@@ -173,7 +174,7 @@ extension CryptoMachine {
         } catch .index {
             return .failure(.tooEarly)
         } catch {
-            // The owner has signed the message: what came by another way is not the right key.
+            // The owner signed the message, so the key, which came by another way, is wrong.
             guard session.source != .direct, error == .mac || error == .padding,
                 try !hasOpened(sessionId, in: event.roomId, &turn),
                 let address = SessionAddress(event.roomId, sessionId)
@@ -183,7 +184,7 @@ extension CryptoMachine {
             try noteWrong(session, at: address, &turn)
             return .failure(.unknownSession)
         }
-        // Nobody has claimed it when it came: its owner may be known since.
+        // The session had no owner when it arrived, but its owner may be known now.
         let owner =
             session.user.isEmpty
             ? try turn.records.value(DeviceByKeyRecord.self, key: session.curve25519.base64)?.address.user
@@ -193,7 +194,7 @@ extension CryptoMachine {
             return .failure(.damaged(.notJSON))
         }
         guard payload["room_id"]?.string?.isExactly(event.roomId) == true else { return .failure(.wrongRoom) }
-        // Nobody checks whether the sender may redact what a hidden redaction names.
+        // Nobody would check whether the sender may redact the target of a hidden redaction.
         guard let type = payload["type"]?.string, type != "m.room.encrypted", type != "m.room.redaction",
             payload["state_key"] == nil, let content = payload["content"], content.isObject
         else { return .failure(.forbiddenContent) }
@@ -201,7 +202,7 @@ extension CryptoMachine {
         return .success(Self.clear(type, content, relation: event.content["m.relates_to"]))
     }
 
-    /// Notes which event a message was.
+    /// Returns whether another event has this message index, or records this one for it.
     private mutating func isReplay(
         _ event: EncryptedEvent, _ sessionId: String, _ index: UInt32, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
@@ -225,26 +226,26 @@ extension CryptoMachine {
     }
 }
 
-/// The part of a sync that concerns encryption.
+/// The parts of a sync that concern encryption.
 package struct CryptoSync: Sendable {
-    /// Messages to this device, in their order.
+    /// The messages to this device, in order.
     package var toDevice: [JSONView] = []
-    /// Users whose devices have changed.
+    /// The users whose devices have changed.
     package var changed: [String] = []
-    /// Users who share no encrypted room with us any more.
+    /// The users with whom we no longer share an encrypted room.
     package var left: [String] = []
-    /// How many one-time keys the server has, of those that ``unusedFallbackKeys`` does not name; nil if it does not say.
+    /// The number of one-time keys on the server that ``unusedFallbackKeys`` does not name; `nil` if not reported.
     package var oneTimeKeyCount: Int?
     /// `device_unused_fallback_key_types`.
     package var unusedFallbackKeys: [String]?
-    /// There was none before, or its point of the stream is lost.
+    /// Whether this is the first sync, or the position in the stream was lost.
     package var isInitial = false
 
     package init() {}
 }
 
 extension CryptoMachine {
-    /// Takes what a sync brings, before its rooms: so keys are there when their messages come.
+    /// Processes a sync before its rooms, so that keys are available when their messages arrive.
     package mutating func receive(_ sync: CryptoSync, _ turn: inout CryptoTurn) throws(EncryptionError) {
         try track([me.user], &turn)
         if sync.isInitial { try markAllOutdated(&turn) }

@@ -1,8 +1,8 @@
-/// Keys of rooms on their way to files and backups, and back.
+/// Export of room keys to files and backups, and their import.
 extension CryptoMachine {
     private static let rooms = "rooms with sessions"
 
-    /// Notes that there are sessions of a room.
+    /// Records that a room has sessions.
     func noteSessions(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard try turn.records.value(SettingRecord.self, scope: Self.rooms, key: roomId) == nil else { return }
         turn.records.set(SettingRecord("yes"), scope: Self.rooms, key: roomId)
@@ -16,7 +16,7 @@ extension CryptoMachine {
         try turn.records.values(SettingRecord.self, scope: Self.rooms).map(\.key)
     }
 
-    /// All sessions of a room that are not proved wrong.
+    /// Returns a room's sessions, except those proved wrong.
     func usableSessions(
         of roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [InboundSessionRecord] {
@@ -26,7 +26,7 @@ extension CryptoMachine {
         }
     }
 
-    /// All sessions, each from the first message on that it opens.
+    /// Returns all sessions, each from the first message that it decrypts.
     package func exportSessions(_ turn: inout CryptoTurn) throws(EncryptionError) -> [ExportedSession] {
         var sessions: [ExportedSession] = []
         for roomId in try roomsWithSessions(&turn) {
@@ -37,9 +37,9 @@ extension CryptoMachine {
         return sessions
     }
 
-    /// Takes sessions from a file or a backup: what they say of their owners are claims.
+    /// Imports sessions from a file or a backup. What they contain about their owners is only a claim.
     ///
-    /// - Returns: How many are new, or better than what was here.
+    /// - Returns: The number of sessions that are new, or better than the known ones.
     package mutating func importSessions(
         _ sessions: [ExportedSession], from source: InboundSessionRecord.Source = .imported, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Int {
@@ -50,13 +50,13 @@ extension CryptoMachine {
             } catch .store {
                 throw .store
             } catch {
-                continue  // one with the id of another stays out
+                continue  // skip one with the id of another
             }
         }
         return count
     }
 
-    /// A session with what somebody claims of its owner.
+    /// Returns a session's record with the claimed owner.
     func record(
         _ session: ExportedSession, from source: InboundSessionRecord.Source, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> InboundSessionRecord {

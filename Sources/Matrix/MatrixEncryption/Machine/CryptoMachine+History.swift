@@ -1,15 +1,15 @@
 import Basics
 import JSONBytes
 
-/// What is going on with keys of what was said before, in memory.
+/// The in-memory state of history sharing.
 struct HistoryWork: Sendable {
-    /// Bundles that were downloaded, and are not taken yet.
+    /// The downloaded bundles that have not been imported yet.
     var downloads: [Download] = []
-    /// How often an offer of a room was told.
+    /// The number of times a room's offer was reported.
     var told: [ByteKey: Int] = [:]
-    /// Offers that an earlier process has told, and perhaps not taken, were told again.
+    /// Whether offers that an earlier process reported, but may not have imported, were reported again.
     var isResumed = false
-    /// Rooms whose offers could not be downloaded: until when they wait.
+    /// The pauses of rooms whose offers could not be downloaded.
     var pauses: [ByteKey: CryptoMachine.Pause] = [:]
 
     struct Download: Sendable {
@@ -20,24 +20,24 @@ struct HistoryWork: Sendable {
     }
 }
 
-/// Keys of what was said before, for those who are invited (Documentation/Rules/encryption.md, "History for new members").
+/// Keys of earlier messages for invited users (Documentation/Rules/encryption.md, "History for new members").
 extension CryptoMachine {
-    /// Milliseconds for which devices of an invited user are waited for.
+    /// The time in milliseconds to wait for an invited user's devices.
     private static let sharingTime: UInt64 = 600_000
-    /// Milliseconds for which an offer may be taken up without asking.
+    /// The time in milliseconds in which an offer can be accepted without asking.
     private static let offerTime: UInt64 = 86_400_000
-    /// Offers that are kept, of one user and of all.
+    /// The maximum number of offers to keep, per user and in total.
     private static let (offersOfAUser, offers) = (20, 200)
-    /// How often a process tells of offers for one room: each is a download.
+    /// The maximum number of reports per process of offers for one room: each is a download.
     private static let maximumTold = 5
     private static let maximumURLLength = 512
 
-    // MARK: Giving
+    // MARK: Sharing
 
-    /// The bundle of a room: sessions that new members may have, and names of those that they may not. The caller encrypts
-    /// it as a file, uploads that, and calls ``shareHistory(of:file:with:_:)``.
+    /// Returns the bundle of a room: the sessions that new members may have, and the names of those that they may not.
+    /// The caller encrypts it as a file, uploads it, and calls ``shareHistory(of:file:with:_:)``.
     ///
-    /// - Returns: Nil if there is nothing to give.
+    /// - Returns: `nil` if there is nothing to share.
     package func historyBundle(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> SecretBytes? {
         var (keys, withheld): ([SecretBytes], [SecretBytes]) = ([], [])
         for record in try usableSessions(of: roomId, &turn) {
@@ -65,7 +65,7 @@ extension CryptoMachine {
         return SecretBytes(joining: [SecretBytes("{".utf8)] + parts + [SecretBytes("}".utf8)])
     }
 
-    /// Gives an uploaded bundle to the devices of an invited user that he has signed.
+    /// Shares an uploaded bundle with those devices of an invited user that the user has signed.
     package mutating func shareHistory(
         of roomId: String, file: EncryptedFile, with user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -78,7 +78,7 @@ extension CryptoMachine {
             key: HistoryShareRecord.key(roomId, user))
     }
 
-    /// Whether there are devices of an invited user that are still to be given the bundle of a room.
+    /// Returns whether any devices of an invited user are still waiting for the bundle of a room.
     package func isSharingHistory(
         of roomId: String, with user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
@@ -113,9 +113,9 @@ extension CryptoMachine {
         }
     }
 
-    // MARK: Being given
+    // MARK: Receiving
 
-    /// Remembers an offer: it may be taken up once the user has joined the room by this very user's invitation.
+    /// Stores an offer. It can be accepted once the user has joined the room on this very user's invitation.
     mutating func receive(
         bundle content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -126,7 +126,7 @@ extension CryptoMachine {
         else { throw .ids }
         let key = HistoryOfferRecord.key(roomId, sender.user)
         let others = try turn.records.values(HistoryOfferRecord.self).filter { !$0.key.isExactly(key) }
-        // The oldest gives way: of the same user, so that nobody takes the place of others.
+        // Discard the oldest of the same user, so that nobody displaces others' offers.
         let own = others.filter { $0.value.user.isExactly(sender.user) }
         let full = own.count >= Self.offersOfAUser ? own : others.count >= Self.offers ? others : []
         if let oldest = full.min(by: { $0.value.time < $1.value.time }) {
@@ -135,12 +135,12 @@ extension CryptoMachine {
         let offer = HistoryOfferRecord(
             roomId: roomId, user: sender.user, curve25519: sender.curve25519, file: file, time: turn.now)
         turn.records.set(offer, key: key)
-        // Whether the user has signed the device is known when his keys are.
+        // Whether the user has signed the device is known once the user's keys are.
         try track([sender.user], areMembers: false, &turn)
         try tell(offer, &turn)
     }
 
-    /// The user has joined a room that another one has invited him to.
+    /// Records that the user has joined a room on another user's invitation.
     package mutating func noteJoined(
         _ roomId: String, invitedBy inviter: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -150,7 +150,7 @@ extension CryptoMachine {
         }
     }
 
-    /// The keys of users are known now.
+    /// Reports waiting offers of users whose keys are now known.
     mutating func tellHistory(of users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) {
         for offer in try turn.records.values(HistoryOfferRecord.self).map(\.value)
         where !offer.isTold && users.contains(where: { $0.isExactly(offer.user) }) {
@@ -158,7 +158,7 @@ extension CryptoMachine {
         }
     }
 
-    /// What was offered could not be downloaded. It is told again later, a few times, unless that cannot help.
+    /// Handles a failed download of an offer, which is reported again later, a few times, unless the failure is final.
     package mutating func noteHistoryFailed(
         of roomId: String, isFinal: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -170,8 +170,8 @@ extension CryptoMachine {
         }
     }
 
-    /// Tells again of what could not be downloaded, and once of what an earlier process was told of, which may not have
-    /// taken it.
+    /// Reports failed downloads again, and once also the offers that an earlier process reported but may not have
+    /// imported.
     mutating func resumeHistory(_ turn: inout CryptoTurn) throws(EncryptionError) {
         for (roomId, pause) in history.pauses where pause.until > 0 && pause.until <= turn.now {
             history.pauses[roomId]?.until = 0
@@ -196,7 +196,7 @@ extension CryptoMachine {
         turn.notices.append(.history(roomId: known.roomId, from: known.user))
     }
 
-    /// What the user who invited this one to a room has offered; nil if that is nothing, or is being taken.
+    /// Returns the offer of the user who invited this one to a room; `nil` if there is none, or it is being imported.
     package func offeredHistory(
         of roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> EncryptedFile? {
@@ -214,10 +214,10 @@ extension CryptoMachine {
         return offer
     }
 
-    /// Takes the sessions of a bundle that was downloaded and decrypted: those of this room that are not here. What a turn
-    /// has no time for waits for the next call of ``requests(_:)``.
+    /// Imports the missing sessions of this room from a downloaded and decrypted bundle. Anything that does not fit
+    /// into a turn is left for the next call of ``requests(_:)``.
     ///
-    /// - Throws: `unasked` unless ``offeredHistory(of:_:)`` names it, `notJSON`.
+    /// - Throws: `unasked` unless ``offeredHistory(of:_:)`` returns it, `notJSON`.
     package mutating func importHistory(
         _ bundle: SecretBytes, of roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -231,7 +231,7 @@ extension CryptoMachine {
         try takeHistory(&turn)
     }
 
-    /// Takes some of what was downloaded.
+    /// Imports part of a download.
     mutating func takeHistory(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard var download = history.downloads.first else { return }
         let (roomId, offer) = (download.roomId, download.offer)
@@ -241,7 +241,7 @@ extension CryptoMachine {
                 guard try turn.records.value(InboundSessionRecord.self, scope: roomId, key: session.sessionID) == nil
                 else { continue }
                 var record = try record(session, from: .history, &turn)
-                // Whoever vouches for it.
+                // The device that vouches for it.
                 record.forwarders.append(offer.curve25519)
                 record.isSharedHistory = true
                 try add(record, to: roomId, &turn)
@@ -260,16 +260,16 @@ extension CryptoMachine {
         try takeWithheld(download.withheld, of: roomId, &turn)
         history.pauses[ByteKey(roomId)] = nil
         let key = HistoryOfferRecord.key(roomId, offer.user)
-        // There may be more in one that has come meanwhile.
+        // A newer offer may contain more.
         if let newer: HistoryOfferRecord = try turn.records.value(key: key), newer.file != offer.file {
             return try tell(newer, &turn)
         }
-        // Whoever has invited is believed once. A process that ends before this begins anew.
+        // An inviter is trusted once. If the process ends before this, the import starts again.
         turn.records.remove(.historyOffer, key: key)
         turn.records.remove(.invitation, key: roomId)
     }
 
-    /// Hints at why some of the history cannot be read. They explain what their senders have sent, and do nothing else.
+    /// Stores hints at why parts of the history are unreadable. They explain what their senders sent, and nothing else.
     private func takeWithheld(
         _ entries: [JSONView], of roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {

@@ -3,7 +3,7 @@ package import JSONBytes
 
 /// Messages to this device (Documentation/Rules/encryption.md, "Messages to a device", and rule R21).
 extension CryptoMachine {
-    /// Who has sent a message over an Olm session: facts, not claims.
+    /// The proven sender of a message over an Olm session.
     struct Sender: Sendable, Equatable {
         let user: String
         let curve25519: Curve25519PublicKey
@@ -11,19 +11,19 @@ extension CryptoMachine {
         let device: DeviceRecord
     }
 
-    /// Types that count only when they come encrypted.
+    /// The types that are only accepted encrypted.
     private static let encryptedOnly: Set<String> = [
         "m.room_key", "m.forwarded_room_key", "m.secret.send", "m.dummy", "m.room_key_bundle",
     ]
 
-    /// Whether the machine takes messages of this type: the application is not told of them.
+    /// Returns whether the machine handles messages of this type, which are then not delivered to the application.
     package static func takes(_ type: String) -> Bool {
         type == "m.room.encrypted" || encryptedOnly.contains(type) || type == "m.room_key.withheld"
             || type == "m.room_key_request" || type == "m.secret.request"
             || type.hasPrefix(VerificationEventType.prefix)
     }
 
-    /// - Parameter event: As the server has it: `type`, `sender`, `content`.
+    /// - Parameter event: The event as received from the server: `type`, `sender`, `content`.
     package mutating func receive(_ event: JSONView, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let type = event["type"]?.string, let sender = event["sender"]?.string, let content = event["content"]
         else { return }
@@ -63,7 +63,7 @@ extension CryptoMachine {
         do throws(EncryptionError) {
             plaintext = try decrypt(OlmMessage(type: type, body: body), from: senderKey, &turn)
         } catch .messageKey {
-            throw .messageKey  // it came before
+            throw .messageKey  // a repetition
         } catch .noSession, .noChain, .mac, .gap, .oneTimeKey, .padding {
             if let device = try device(user, with: senderKey, &turn) { noteWedged(device, &turn) }
             throw .noSession
@@ -75,7 +75,8 @@ extension CryptoMachine {
             try receive(payload, from: user, senderKey, &turn)
         } catch {
             if Self.ownBounds.contains(error) {
-                // As if it had never come: its sender repeats what opens the channel until there is an answer.
+                // Treat the message as not received: its sender repeats what opens the channel until there is an
+                // answer.
                 for channel in try channels(with: senderKey, &turn)
                 where channel.owner == nil && !before.channels.contains(channel.session.id) {
                     turn.records.remove(.olmSession, scope: senderKey.base64, key: channel.session.id)
@@ -89,7 +90,7 @@ extension CryptoMachine {
         }
     }
 
-    /// What proves nothing of the sender.
+    /// The errors that prove nothing about the sender.
     private static let ownBounds: Set<EncryptionError> = [.tooMany, .length, .store, .state]
 
     private mutating func decrypt(
@@ -114,16 +115,16 @@ extension CryptoMachine {
                 turn.records.set(channel, scope: senderKey.base64, key: channel.session.id)
                 return plaintext
             } catch {
-                // A replay on one of the channels is no reason for a new one.
+                // A replay on one channel is no reason to create a new one.
                 if failure != .messageKey { failure = error }
             }
         }
         throw failure
     }
 
-    // MARK: What was inside
+    // MARK: Decrypted contents
 
-    /// Checks who has sent what was inside (Documentation/Rules/encryption.md, "Messages to a device").
+    /// Checks the sender of a decrypted message (Documentation/Rules/encryption.md, "Messages to a device").
     mutating func receive(
         _ payload: JSONView, from user: String, _ senderKey: Curve25519PublicKey, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -143,12 +144,12 @@ extension CryptoMachine {
             guard keys.ed25519 == ed25519 else { throw .announcedEd25519 }
             let isHeld = try !isRoomForUnlisted(keys, &turn)
             if !isHeld { try take(keys, isListed: false, &turn) }
-            // It is known by other keys.
+            // The device is known with other keys.
             if !isHeld, try device(user, with: senderKey, &turn) == nil { throw .deviceKeys }
         }
         guard let device = try device(user, with: senderKey, &turn) else {
             guard try turn.records.value(DeviceByKeyRecord.self, key: senderKey.base64) == nil else {
-                throw .deviceKeys  // of somebody else
+                throw .deviceKeys  // the key of another device
             }
             return try hold(payload, from: user, senderKey, &turn)
         }
@@ -158,7 +159,7 @@ extension CryptoMachine {
         try receive(type, payload, from: sender, &turn)
     }
 
-    /// Channels with a key belong to whom they have first proved to belong to.
+    /// Binds the channels with a key to the first owner that they have proved.
     private mutating func bind(
         _ key: Curve25519PublicKey, to owner: OlmSessionRecord.Owner, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -175,7 +176,7 @@ extension CryptoMachine {
         let content = payload["content"] ?? .nothing
         switch type {
         case "m.room_key": try receive(roomKey: content, from: sender, &turn)
-        // It could not read what came over the old channel, keys of rooms perhaps: they are given again.
+        // The device could not read messages over the old channel, perhaps room keys. They are sent again.
         case "m.dummy":
             var device = sender.device
             device.wedgingIndex += 1
@@ -193,9 +194,9 @@ extension CryptoMachine {
         }
     }
 
-    // MARK: Messages of devices that are not known yet
+    // MARK: Messages from unknown devices
 
-    /// Milliseconds for which a message waits until its device is known.
+    /// The time in milliseconds that a message waits for its device to become known.
     private static let holdingTime: UInt64 = 10_000
     private static let heldMessages = 100
 
@@ -211,9 +212,9 @@ extension CryptoMachine {
             HeldMessageRecord(payload: payload, senderKey: key, time: turn.now), scope: user, key: "\(number)")
     }
 
-    /// The user's devices are known now.
+    /// Processes held messages once the user's devices are known.
     ///
-    /// - Parameter isFinal: What has waited too long, or whose device is not among them, is dropped.
+    /// - Parameter isFinal: Whether to drop messages of unknown devices. Those that waited too long are always dropped.
     mutating func releaseHeldMessages(
         of user: String, isFinal: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -230,7 +231,7 @@ extension CryptoMachine {
             } catch .store {
                 throw .store
             } catch {
-                // A server that does not answer proves nothing.
+                // A server that does not respond proves nothing.
                 if isKnown || isFinal { try forgetUnproved(held.senderKey, &turn) }
                 turn.notices.append(.dropped(type: "m.room.encrypted", sender: user, error))
             }
@@ -243,10 +244,10 @@ extension CryptoMachine {
     private static let withheldCodes: Set<String> = [
         "m.blacklisted", "m.unverified", "m.unauthorised", "m.unavailable", "m.no_olm", "m.history_not_shared",
     ]
-    /// Hints of strangers are not to fill the store.
+    /// Limits that keep strangers' hints from filling the store.
     static let (withheldOfARoom, withheldOfAUser) = (1_000, 100)
 
-    /// A hint in clear: it explains a failure, and does nothing else.
+    /// Handles an unencrypted hint. It explains a failure and has no other effect.
     private mutating func receive(
         withheld content: JSONView, from user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -274,7 +275,7 @@ extension CryptoMachine {
     }
 }
 
-/// Why somebody says that this device was not given a session.
+/// The reason given for withholding a session from this device.
 struct WithheldRecord: Record, Equatable {
     static let kind = RecordKind.withheld
     private static let version: UInt8 = 1
@@ -298,14 +299,14 @@ struct WithheldRecord: Record, Equatable {
     }
 }
 
-/// A decrypted message of a device that is not known yet.
+/// A decrypted message from a device that is not known yet.
 struct HeldMessageRecord: Record, Equatable {
     static let kind = RecordKind.heldMessage
     private static let version: UInt8 = 1
 
     let payload: JSONView
     let senderKey: Curve25519PublicKey
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     let time: UInt64
 
     init(payload: JSONView, senderKey: Curve25519PublicKey, time: UInt64) {

@@ -1,35 +1,35 @@
 import Basics
 import JSONBytes
 
-/// What the machine keeps in memory of keys that are asked for.
+/// The in-memory state of key requests.
 ///
-/// The epochs are those of devices at which there was nothing left to do; nil if something has come since.
+/// An epoch is that of the devices when nothing was left to do; `nil` if something has arrived since.
 struct KeyTraffic: Sendable {
-    /// How many sessions events wait for; nil before they were counted.
+    /// The number of sessions that events wait for; `nil` before they are counted.
     var missing: Int?
     var missingEpoch: UInt64?
     var secretEpoch: UInt64?
-    /// How many questions there are, by the devices that have asked them; nil before they were counted.
+    /// The number of requests by requesting device; `nil` before they are counted.
     var questions: [DeviceAddress: Int]?
     var questionEpoch: UInt64?
 }
 
-/// Keys of rooms that this device lacks: it looks for them in the backup, and asks other devices of its user
+/// Missing room keys: the machine looks for them in the backup, and requests them from the user's other devices
 /// (Documentation/Rules/encryption.md, "Missing keys and requests from other devices").
 extension CryptoMachine {
-    /// A room full of sessions that nobody has is not to fill the store.
+    /// Keeps a room full of unknown sessions from filling the store.
     private static let maximumMissingSessions = 1_000
-    /// Other devices answer no more in an hour.
+    /// The maximum number of requests per hour. Other devices answer no more.
     private static let requestsOfAnHour: UInt64 = 100
-    /// Milliseconds between two looks for one session in the backup.
+    /// The minimum time in milliseconds between two attempts to find a session in the backup.
     private static let seekingInterval: UInt64 = 300_000
     private static let maximumForwarders = 20
 
-    // MARK: What is missing
+    // MARK: Missing sessions
 
-    /// An event waits for a session.
+    /// Records that an event is waiting for a session.
     ///
-    /// - Parameter senderKey: The identity key of a device of its sender, as far as it says so.
+    /// - Parameter senderKey: The identity key of the sender's device, if the event names it.
     mutating func noteMissing(
         _ roomId: String, _ sessionId: String, senderKey: String?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -51,7 +51,7 @@ extension CryptoMachine {
         traffic.missingEpoch = nil
     }
 
-    /// Looks for a session once more, and asks our devices again, at the user's wish.
+    /// Looks for a session again, and repeats the request to our devices, when the user asks for it.
     package mutating func requestAgain(
         roomId: String, sessionId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -70,14 +70,14 @@ extension CryptoMachine {
             traffic.missing = count
         }
         guard count >= Self.maximumMissingSessions else { return }
-        // Half of them at once, so that it is not to be done for each. Whoever looks at the events again asks again.
+        // Drop half of them at once, rather than one at a time. Viewing the events requests the keys again.
         let oldest = try turn.records.values(MissingSessionRecord.self).sorted { $0.value.wanted < $1.value.wanted }
             .prefix(count / 2)
         for (key, _) in oldest { turn.records.remove(.missingSession, key: key) }
         traffic.missing = count - oldest.count
     }
 
-    /// The session has come: nobody needs to send it any more.
+    /// Removes a session that has arrived, and cancels its requests.
     mutating func closeMissing(
         _ session: SessionAddress, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -98,9 +98,9 @@ extension CryptoMachine {
         try post(type, devices.map { (DeviceAddress(me.user, $0), content.view) }, shares: [], &turn)
     }
 
-    // MARK: Looking for it
+    // MARK: Searching for sessions
 
-    /// Other devices of this user, and whether one of them is verified.
+    /// Returns the other devices of this user, and the verified ones among them.
     func otherDevices(_ turn: inout CryptoTurn) throws(EncryptionError) -> (
         all: [DeviceRecord], verified: [DeviceRecord]
     ) {
@@ -110,7 +110,7 @@ extension CryptoMachine {
         return (all, verified)
     }
 
-    /// Asks the devices for what the backup has not. The newest come first: somebody is looking at them.
+    /// Requests what the backup lacks from the devices. The newest come first, since the user is viewing them.
     ///
     /// - Returns: The session to look for in the backup.
     mutating func pursueMissing(
@@ -142,7 +142,7 @@ extension CryptoMachine {
         return sought
     }
 
-    /// - Returns: False if no more may be asked for now.
+    /// - Returns: False if the limit of requests is reached.
     private mutating func ask(
         _ devices: [DeviceRecord], for session: SessionAddress, _ record: MissingSessionRecord, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
@@ -167,7 +167,7 @@ extension CryptoMachine {
         return true
     }
 
-    /// The backup was asked for a session.
+    /// Records that the backup was searched for a session.
     mutating func noteSought(_ session: SessionAddress, _ turn: inout CryptoTurn) throws(EncryptionError) {
         traffic.missingEpoch = nil
         guard var record: MissingSessionRecord = try turn.records.value(key: session.key) else { return }
@@ -175,7 +175,7 @@ extension CryptoMachine {
         turn.records.set(record, key: session.key)
     }
 
-    /// There is another backup, which may have what the last one had not.
+    /// Searches again after a change of backup: the new one may have what the last one lacked.
     mutating func seekAllAgain(_ turn: inout CryptoTurn) throws(EncryptionError) {
         traffic.missingEpoch = nil
         for (key, var record) in try turn.records.values(MissingSessionRecord.self) where record.sought > 0 {
@@ -184,9 +184,9 @@ extension CryptoMachine {
         }
     }
 
-    // MARK: Keys that another device sends
+    // MARK: Forwarded keys
 
-    /// Whether a device is one of ours that secrets and keys are taken from, and given to.
+    /// Returns whether a device is one of ours with which keys and secrets are exchanged.
     func isVerifiedOwn(_ device: DeviceRecord, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         guard device.keys.userID.isExactly(me.user), device.address != me, device.isUsable, !device.isSuspicious else {
             return false
@@ -194,7 +194,7 @@ extension CryptoMachine {
         return try trust(of: device, &turn).isVerified
     }
 
-    /// Takes a key that was asked for.
+    /// Stores a key that was requested.
     mutating func receive(
         forwardedKey content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -218,7 +218,7 @@ extension CryptoMachine {
             sessionKey: UnpaddedBase64.decodeSecret(key), isSharedHistory: content["shared_history"]?.bool ?? false)
         guard exported.sessionID.isExactly(sessionId) else { throw .ids }
         let isBetter = try add(record(exported, from: .forwarded, &turn), to: roomId, &turn)
-        // Nobody else has a better one either.
+        // No other device has a better one either.
         if !isBetter { try closeMissing(session, &turn) }
     }
 }

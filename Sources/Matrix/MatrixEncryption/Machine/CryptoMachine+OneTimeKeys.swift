@@ -1,19 +1,19 @@
 import JSONBytes
 
-/// Keys of this device that lie on the server, for others to open channels with (Documentation/Rules/encryption.md,
-/// "One-time keys").
+/// This device's keys on the server, with which others open channels (Documentation/Rules/encryption.md, "One-time
+/// keys").
 extension CryptoMachine {
     private static let deviceKeysUploaded = "device keys uploaded"
 
-    /// Whether the server has this device's keys.
+    /// Returns whether the server has this device's keys.
     func isPublished(_ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         try turn.records.value(SettingRecord.self, key: Self.deviceKeysUploaded) != nil
     }
 
-    /// What a sync says of them. Both are nil at a server that says nothing.
+    /// Applies the counts of a sync. Both are `nil` if the server does not report them.
     mutating func noteCounts(_ count: Int?, unusedFallbackKeys: [String]?) {
         guard count != nil || unusedFallbackKeys != nil else { return }
-        oneTimeKeyCount = max(0, count ?? 0)  // of none a server says nothing
+        oneTimeKeyCount = max(0, count ?? 0)  // servers don't report zero
         if !isLowOnKeys { pauses[CryptoRequest.Call.uploadKeys.kind] = nil }
         if let unusedFallbackKeys { isFallbackKeyUsed = !unusedFallbackKeys.contains("signed_curve25519") }
     }
@@ -42,7 +42,7 @@ extension CryptoMachine {
     private mutating func replaceFallbackKey(_ turn: inout CryptoTurn, isFirst: Bool) throws(EncryptionError) {
         guard isFirst ? account.fallbackKey == nil : isFallbackKeyUsed else { return }
         isFallbackKeyUsed = false
-        // One that has not reached the server yet is as good as new.
+        // A key that has not reached the server yet is as good as new.
         guard account.fallbackKey?.isPublished != false else { return }
         account.replaceFallbackKey(random: turn.random)
     }
@@ -59,7 +59,7 @@ extension CryptoMachine {
         return object
     }
 
-    /// - Parameter pause: What was before the upload.
+    /// - Parameter pause: The pause before the upload.
     mutating func uploaded(
         _ request: CryptoRequest, _ answer: JSONView, after pause: Pause?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -73,7 +73,7 @@ extension CryptoMachine {
         if body?["device_keys"] != nil {
             turn.records.set(SettingRecord("yes"), key: Self.deviceKeysUploaded)
         } else if body?["one_time_keys"] != nil {
-            // A server that keeps none is not given more without end: the next sync that tells of them ends the pause.
+            // Avoid endless uploads to a server that keeps none: the next sync that reports them ends the pause.
             pauses[request.call.kind] = pause
             pauses[request.call.kind, default: Pause()].fail(at: turn.now)
         }
@@ -89,7 +89,7 @@ struct SettingRecord: Record, Equatable {
 
     init(_ text: String) { self.text = text }
 
-    /// Of several numbers that stand in it, one after the other.
+    /// The space-separated numbers in the text.
     var numbers: [Int] { text.split(separator: " ").compactMap { Int($0) } }
 
     var state: SecretBytes {

@@ -1,8 +1,8 @@
-/// Who is given keys (Documentation/Rules/encryption.md, "Sharing policies"). What the user has chosen is kept.
+/// Who receives keys (Documentation/Rules/encryption.md, "Sharing policies"). The user's choice is stored.
 extension CryptoMachine {
     private static let policySetting = "policy"
 
-    /// What was chosen before; nil for the default.
+    /// Returns the stored choice; `nil` for the default.
     static func storedPolicy(_ turn: inout CryptoTurn) throws(EncryptionError) -> SharingPolicy? {
         try turn.records.value(SettingRecord.self, key: policySetting).flatMap { UInt8($0.text) }
             .flatMap { SharingPolicy(rawValue: $0) }
@@ -14,12 +14,12 @@ extension CryptoMachine {
         turn.records.set(SettingRecord("\(policy.rawValue)"), key: Self.policySetting)
     }
 
-    /// Whether only verified devices get keys of a room; nil: as the policy says.
+    /// Returns whether only verified devices receive a room's keys; `nil` to follow the policy.
     package func onlyVerified(in roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool? {
         try turn.records.value(EncryptedRoomRecord.self, key: roomId)?.onlyVerified
     }
 
-    /// - Throws: `missingField` for a room that is not encrypted.
+    /// - Throws: `missingField` if the room is not encrypted.
     package mutating func setOnlyVerified(
         _ onlyVerified: Bool?, in roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {

@@ -1,7 +1,7 @@
 import Basics
 import JSONBytes
 
-/// Sessions that open messages of rooms: which one counts when there are several of one id
+/// Sessions that decrypt room messages, and the choice between several with the same id
 /// (Documentation/Rules/encryption.md, "Room keys").
 extension CryptoMachine {
     mutating func receive(
@@ -18,10 +18,10 @@ extension CryptoMachine {
         try take(record, in: roomId, &turn)
     }
 
-    /// Adds a session, or what it knows better than the one that is there.
+    /// Adds a session, or improves the known one with it.
     ///
-    /// - Parameter isBackedUp: It is from the backup.
-    /// - Returns: Whether messages can be read now that could not before.
+    /// - Parameter isBackedUp: Whether the session comes from the backup.
+    /// - Returns: Whether messages have become readable.
     @discardableResult
     mutating func add(
         _ new: InboundSessionRecord, to roomId: String, isBackedUp: Bool = false, _ turn: inout CryptoTurn
@@ -31,7 +31,7 @@ extension CryptoMachine {
         if let known: InboundSessionRecord = try turn.records.value(scope: roomId, key: sessionId) {
             let isEarlier = new.session.firstIndex < known.session.firstIndex
             if known.session.isConnected(to: new.session) {
-                // A fact about the owner takes the place of a claim, and never the other way.
+                // Facts about the owner replace claims, never the reverse.
                 let isRaised = new.source == .direct && known.source != .direct
                 let isSameOwner = new.curve25519 == known.curve25519 && new.ed25519 == known.ed25519
                 if known.source == .direct, new.source == .direct, !isSameOwner { throw .deviceKeys }
@@ -56,13 +56,13 @@ extension CryptoMachine {
         return true
     }
 
-    // MARK: Two with one id
+    // MARK: Sessions with the same id
 
-    /// The scope of sessions beside the one with the same id that counts.
+    /// The scope of alternatives to the session in use with the same id.
     private static func rivals(_ roomId: String) -> String { "rivals in " + roomId }
 
-    /// Of two sessions with one id that are not the same, only what their owner sends tells which is right. Nothing tells
-    /// it of one that begins late; so another that begins earlier is kept beside it.
+    /// Keeps an alternative. Only the owner's messages tell which of two different sessions with the same id is right.
+    /// For a session that begins late nothing does, so another one that begins earlier is kept beside it.
     ///
     /// - Throws: `sessionKey` if it is not kept.
     private func addRival(
@@ -83,9 +83,9 @@ extension CryptoMachine {
         return true
     }
 
-    /// Opens a message with the session of its room, or with the other one of that id, which then counts.
+    /// Decrypts a message with the session of its room, or with the alternative of the same id, which then replaces it.
     ///
-    /// - Throws: As `InboundGroupSession.decrypt(_:)`.
+    /// - Throws: The errors of `InboundGroupSession.decrypt(_:)`.
     mutating func open(
         _ message: MegolmMessage, with session: inout InboundSessionRecord, in roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> SecretBytes {
@@ -122,8 +122,8 @@ extension CryptoMachine {
 
     private static let wrongSessions = "wrong sessions"
 
-    /// Sessions that do not open what their owners have signed, unless another one has taken the place since: they are of
-    /// no use to others.
+    /// Returns the sessions that fail to decrypt messages signed by their owners, and were not replaced since. They are
+    /// of no use to others.
     func wrongSessions(_ turn: inout CryptoTurn) throws(EncryptionError) -> Set<SessionAddress> {
         Set(
             try turn.records.values(SettingRecord.self, scope: Self.wrongSessions).compactMap {
@@ -135,7 +135,7 @@ extension CryptoMachine {
         try turn.records.value(SettingRecord.self, scope: Self.wrongSessions, key: session.key) != nil
     }
 
-    /// The session does not open what its owner has signed.
+    /// Records that the session fails to decrypt a message signed by its owner.
     func noteWrong(
         _ record: InboundSessionRecord, at session: SessionAddress, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -144,8 +144,8 @@ extension CryptoMachine {
         try forgetForBackup(session, &turn)
     }
 
-    /// Whether another session with the same id takes the place of one: it is from a better source, or this one is wrong.
-    /// The same source would say the same again.
+    /// Returns whether another session with the same id replaces the known one: it comes from a better source, or the
+    /// known one is wrong. The same source would only repeat itself.
     private func givesWay(
         _ known: InboundSessionRecord, in roomId: String, to source: InboundSessionRecord.Source,
         _ turn: inout CryptoTurn

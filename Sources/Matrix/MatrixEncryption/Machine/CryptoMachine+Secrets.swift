@@ -1,9 +1,9 @@
 import Basics
 import JSONBytes
 
-/// Secrets that devices of one user give each other (Documentation/Rules/encryption.md, "Secrets").
+/// Secrets that a user's devices share with each other (Documentation/Rules/encryption.md, "Secrets").
 extension CryptoMachine {
-    /// A secret that is here and goes with what is published; nil otherwise.
+    /// Returns a secret that is available and matches the published key; otherwise `nil`.
     func usableSecret(_ name: SecretName, _ turn: inout CryptoTurn) throws(EncryptionError) -> SecretBytes? {
         if let usage = name.usage { return try privateKey(usage, &turn)?.seed }
         return try backupKey(&turn)?.privateKey
@@ -17,12 +17,12 @@ extension CryptoMachine {
 
     // MARK: Asking
 
-    /// Asks our verified devices for the secrets that are not here, as soon as there are such devices. Trusting our own
-    /// identity does it by itself.
+    /// Requests the missing secrets from our verified devices, as soon as there are any. Trusting our own identity does
+    /// so automatically.
     ///
     /// - Parameters:
-    ///   - again: Those that were asked already are asked again.
-    ///   - devices: The only ones to ask. Nil is all, also those that are verified later.
+    ///   - again: Whether to repeat requests that were already sent.
+    ///   - devices: The devices to ask; `nil` for all, including those verified later.
     /// - Throws: `unknownDevice` if one of these is not verified.
     package mutating func requestMissingSecrets(
         again: Bool = false, of devices: [String]? = nil, _ turn: inout CryptoTurn
@@ -40,9 +40,9 @@ extension CryptoMachine {
         }
     }
 
-    /// One that is asked for already is waited for.
+    /// Requests a secret, unless a request is pending.
     ///
-    /// - Parameter others: Devices that are passed over, as if they had been asked.
+    /// - Parameter others: Devices to skip, as if they had been asked.
     mutating func requestSecret(
         _ name: SecretName, notOf others: [String] = [], _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -51,7 +51,7 @@ extension CryptoMachine {
         traffic.secretEpoch = nil
     }
 
-    /// Asks each verified device once.
+    /// Sends pending requests once to each verified device.
     mutating func askForSecrets(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard traffic.secretEpoch != deviceEpoch else { return }
         traffic.secretEpoch = deviceEpoch
@@ -74,16 +74,16 @@ extension CryptoMachine {
         }
     }
 
-    /// The secret is here: nobody needs to send it any more.
+    /// Removes the request for a secret that has arrived, and cancels it at other devices.
     mutating func closeSecretRequest(_ name: SecretName, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let request: SecretRequestRecord = try turn.records.value(key: name.rawValue) else { return }
         turn.records.remove(.secretRequest, key: name.rawValue)
         try cancel("m.secret.request", request.id, at: request.devices, &turn)
     }
 
-    // MARK: Secrets that another device sends
+    // MARK: Received secrets
 
-    /// Takes a secret that was asked for, if it is the private half of what is published.
+    /// Stores a requested secret if it is the private half of the published key.
     mutating func receive(
         secret content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {

@@ -1,21 +1,21 @@
 package import Basics
 package import JSONBytes
 
-/// A room as somebody wants to send into it now.
+/// A room to encrypt a message for.
 package struct RoomToEncrypt: Sendable, Equatable {
     package let roomId: String
-    /// All who may read: those who are in it, and those who are invited unless its history is for members alone.
+    /// All users who may read: the members and, unless the history is for members only, the invited users.
     package let members: [String]
-    /// Those of ``members`` who are only invited: no server tells of changes of their devices.
+    /// Those of ``members`` who are only invited. No server reports changes of their devices.
     package let invited: [String]
-    /// Whether new members may read what was said before.
+    /// Whether new members may read earlier messages.
     package let isSharedHistory: Bool
-    /// Nil for the machine's.
+    /// The room's policy; `nil` uses the machine's.
     package let policy: SharingPolicy?
-    /// Users whose changed keys the sender knows of, and accepts.
+    /// The users whose changed keys the sender has acknowledged.
     package let acknowledged: Set<ByteKey>
-    /// What is sent is an event of a verification: devices that nobody has verified yet get its key, too. Whatever comes
-    /// after it has another one.
+    /// Whether the message is a verification event. Its key also goes to devices that are not verified yet, and later
+    /// messages use another one.
     package let isForVerification: Bool
 
     package init(
@@ -29,32 +29,32 @@ package struct RoomToEncrypt: Sendable, Equatable {
     }
 }
 
-/// Why nothing can be encrypted for a room.
+/// The reason why nothing can be encrypted for a room.
 package enum SharingError: Error, Sendable, Equatable {
-    /// It is encrypted in a way that this library does not know.
+    /// This library does not support the encryption algorithm.
     case unknownAlgorithm
-    /// Users who were verified, and have other keys now, or a device that they have not signed.
+    /// These users were verified, and now have other keys or a device that they have not signed.
     case notAcknowledged(users: [String])
-    /// The server has just refused to take the session for devices of these users: it is tried again a little later.
+    /// The server has just refused the session for devices of these users. It is retried a little later.
     case notTaken(users: [String])
     case encryption(EncryptionError)
 }
 
-/// Encrypting for a room: who gets the session, when there is a new one (Documentation/Rules/encryption.md, "Sharing a
-/// session").
+/// Encryption for a room: who receives the session, and when it is replaced (Documentation/Rules/encryption.md,
+/// "Sharing a session").
 extension CryptoMachine {
     package enum Readiness: Sendable, Equatable {
-        /// Everybody who is to has the session.
+        /// All intended devices have the session.
         case ready
-        /// Requests are to be answered first: see ``requests(_:)``.
+        /// Requests must be answered first: see ``requests(_:)``.
         case waiting
     }
 
-    // MARK: Which rooms
+    // MARK: Encrypted rooms
 
-    /// The room is encrypted, for ever.
+    /// Records that the room is encrypted. This is permanent.
     ///
-    /// - Parameter content: Of `m.room.encryption`.
+    /// - Parameter content: The content of `m.room.encryption`.
     package mutating func noteEncryption(
         of roomId: String, _ content: JSONView, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -72,7 +72,7 @@ extension CryptoMachine {
         try turn.records.value(EncryptedRoomRecord.self, key: roomId) != nil
     }
 
-    /// The next message goes with a new session.
+    /// Discards the session, so that the next message uses a new one.
     package mutating func discardSession(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         ready[ByteKey(roomId)] = nil
         guard let session: OutboundSessionRecord = try turn.records.value(key: roomId) else { return }
@@ -80,12 +80,12 @@ extension CryptoMachine {
         try turn.records.removeAll(.share, scope: session.session.id)
     }
 
-    // MARK: Before a message
+    // MARK: Preparing a message
 
-    /// Sees to it that everybody who is to read the next message can. As long as a key for it is on its way, it waits: one
-    /// that never arrives would be missing for it and for all after it.
+    /// Makes sure that all intended devices can decrypt the next message. Waits while a key is being sent: if it never
+    /// arrived, it would be missing for this message and all later ones.
     ///
-    /// - Parameter hasWaited: Whoever could not be asked for until now, or has given no one-time key, is left out.
+    /// - Parameter hasWaited: Whether to leave out users not queried so far, and devices that gave no one-time key.
     package mutating func prepare(
         _ room: RoomToEncrypt, hasWaited: Bool, _ turn: inout CryptoTurn
     ) throws(SharingError) -> Readiness {
@@ -119,7 +119,7 @@ extension CryptoMachine {
         }
     }
 
-    /// Somebody sends anew: what has failed is tried at once, unless the server has asked to wait.
+    /// Retries failed requests at once when the user sends again, unless the server has asked to wait.
     package mutating func retrySharing() {
         let calls: [CryptoRequest.Call] = [
             .queryKeys(users: []), .claimKeys([]), .sendToDevice(type: "", transactionId: ""),
@@ -127,7 +127,7 @@ extension CryptoMachine {
         for call in calls { pauses[call.kind]?.shorten() }
     }
 
-    /// Asks again, every ten minutes at most, who has logged in or out meanwhile.
+    /// Checks again, at most every ten minutes, for logins and logouts of invited users.
     private mutating func refreshInvited(
         of room: RoomToEncrypt, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -153,13 +153,13 @@ extension CryptoMachine {
     private func isUsedUp(
         _ session: OutboundSessionRecord, _ room: RoomToEncrypt, _ settings: EncryptionSettings, _ now: UInt64
     ) -> Bool {
-        // A clock that was put back cannot make a session live longer.
+        // A clock that was set back must not extend a session's life.
         let isOld = now < session.created || now - session.created >= settings.rotationPeriod
         return isOld || session.messageCount >= settings.rotationMessages || session.settings != settings
             || session.isSharedHistory != room.isSharedHistory
     }
 
-    /// Devices that get the session, and those that are told that they do not.
+    /// The devices that receive the session, and those that are notified that they don't.
     private struct Audience {
         var recipients: [DeviceRecord] = []
         var withheld: [(device: DeviceRecord, code: String)] = []
@@ -176,7 +176,7 @@ extension CryptoMachine {
                 let identity: IdentityRecord? = try turn.records.value(key: user)
                 let wasVerified = identity?.wasVerified == true && !user.isExactly(me.user)
                 var isUnacknowledged = wasVerified && identity?.hasChanged == true
-                // Whoever has replaced our own identity vouches for nobody.
+                // A replaced identity of our own vouches for no device.
                 let isAlarm = user.isExactly(me.user) && identity?.wasVerified == true && identity?.hasChanged == true
                 for device in try devices(of: user, &turn) where device.address != me {
                     let trust = try trust(of: device, &turn)
@@ -188,8 +188,8 @@ extension CryptoMachine {
                     let isIn =
                         switch policy {
                         case .all: true
-                        // Nothing vouches for a dehydrated device but its owner's signature. Who was never verified may
-                        // have another identity than before: that is told.
+                        // Only its owner's signature vouches for a dehydrated device. A user who was never verified may
+                        // have a new identity, which is reported.
                         case .crossSigned:
                             trust.isVerified
                                 || !isAlarm && identity?.hasSigned(device.keys) ?? !device.keys.isDehydrated
@@ -214,10 +214,10 @@ extension CryptoMachine {
 
     // MARK: The session
 
-    /// Milliseconds for which a session that the server has refused to take is not given again.
+    /// The time in milliseconds before a session that the server has refused is sent again.
     private static let refusalTime: UInt64 = 10_000
 
-    /// Whose devices could not be given the present session, as the server has just said.
+    /// Returns the users whose devices the server has just refused to give the current session.
     private func usersWithoutSession(
         of roomId: String, _ audience: Audience, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [String] {
@@ -263,14 +263,14 @@ extension CryptoMachine {
         try give(session, to: given, room, &turn)
         try withhold(audience.withheld, unreached, session, shares, room, &turn)
         guard given.isEmpty, !isSending else { return .waiting }
-        // Whoever lacks the session is looked at again before the next message.
+        // Devices that lack the session are checked again before the next message.
         if !isIncomplete, !isClaiming, unreached.isEmpty {
             ready[ByteKey(room.roomId)] = Ready(sessionId: id, epoch: deviceEpoch, room: room)
         }
         return .ready
     }
 
-    /// Whether the server was asked for a key of the device within the last hour, and had none.
+    /// Returns whether the server had no key for the device when asked within the last hour.
     func hasGivenNoKey(_ device: DeviceAddress, _ now: UInt64) -> Bool {
         guard let time = unclaimable[device] else { return false }
         return now >= time && now - time < Self.unwedgingInterval
@@ -289,7 +289,7 @@ extension CryptoMachine {
         }
     }
 
-    /// The session that the next message goes with: a new one if somebody has the old one who is not to read on.
+    /// Returns the session for the next message: a new one if a device has the old one that must not read on.
     private mutating func session(
         for audience: Audience, _ room: RoomToEncrypt, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> OutboundSessionRecord {
@@ -298,7 +298,7 @@ extension CryptoMachine {
         if let known: OutboundSessionRecord = try turn.records.value(key: room.roomId) {
             let allowed = Set(audience.recipients.map(\.address.key))
             let holders = try turn.records.values(ShareRecord.self, scope: known.session.id)
-                .filter { $0.value.outcome != .withheld }  // one that was refused may have arrived before
+                .filter { $0.value.outcome != .withheld }  // a refused one may have arrived all the same
             if holders.allSatisfy({ allowed.contains($0.key) }), !isUsedUp(known, room, settings, turn.now) {
                 return known
             }
@@ -308,7 +308,7 @@ extension CryptoMachine {
             session: OutboundGroupSession(random: turn.random), created: turn.now,
             isSharedHistory: room.isSharedHistory, settings: settings)
         turn.records.set(session, key: room.roomId)
-        // Without it our own messages could not be read after a restart.
+        // Without this, our own messages would be unreadable after a restart.
         try add(
             InboundSessionRecord(
                 session: InboundGroupSession(sessionKey: session.session.sessionKey), user: me.user, device: me.device,
@@ -342,7 +342,7 @@ extension CryptoMachine {
             "m.room.encrypted", messages, shares: messages.map { (session.session.id, $0.to) }, &turn)
     }
 
-    /// Tells devices once that they do not get the session, and why.
+    /// Notifies devices, once, that they don't receive the session, and why.
     private mutating func withhold(
         _ withheld: [(device: DeviceRecord, code: String)], _ unreached: [DeviceRecord],
         _ session: OutboundSessionRecord, _ shares: [ByteKey: ShareRecord], _ room: RoomToEncrypt,
@@ -381,13 +381,13 @@ extension CryptoMachine {
 
     // MARK: The message
 
-    /// Encrypts a message with the room's session. The caller commits the turn with the message, then sends it.
+    /// Encrypts a message with the room's session. The caller commits the turn with the message before sending it.
     ///
     /// - Parameters:
-    ///   - type: Of the event.
-    ///   - content: What it says. `m.relates_to` stays outside, for the server.
+    ///   - type: The event's type.
+    ///   - content: The event's content. `m.relates_to` stays unencrypted, for the server.
     /// - Returns: The content of an `m.room.encrypted`.
-    /// - Throws: `noSession` if ``prepare(_:hasWaited:_:)`` has made none.
+    /// - Throws: `noSession` if ``prepare(_:hasWaited:_:)`` has created none.
     package mutating func encrypt(
         _ type: String, _ content: JSONView, for roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> JSONView {

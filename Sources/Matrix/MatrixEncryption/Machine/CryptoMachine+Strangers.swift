@@ -1,30 +1,30 @@
 import Basics
 import JSONBytes
 
-/// Bounds for what anybody may send to this device: it is not to fill the store.
+/// Limits that keep what anyone can send to this device from filling the store.
 extension CryptoMachine {
-    /// Sessions of one member in one room.
+    /// The maximum number of sessions per member and room.
     private static let sessionsOfAMember = 10_000
-    /// Sessions of strangers: how many bytes all of them have, and how many there are of one device, for rooms that are known
-    /// to be encrypted and for others.
+    /// The limits of strangers' sessions: their total size in bytes, and their number per device, for rooms known to be
+    /// encrypted and for others.
     private static let (strangeBytes, strangeSessions, sessionsOfStrangeRooms) = (2_097_152, 1_000, 100)
-    /// Messages that wait for their devices to be known: how large one is, how many bytes those of one user and of all users
-    /// have, and how many users there are.
+    /// The limits of messages from unknown devices: the size of one, the sizes in bytes per user and in total, and the
+    /// number of users.
     private static let (heldMessage, heldOfAUser, held, usersOfHeld) = (65_536, 262_144, 4_194_304, 100)
     private static let holding = "holding"
-    /// Devices of one user that have only announced themselves.
+    /// The maximum number of devices per user that have only announced themselves.
     private static let unlistedDevices = 100
 
     // MARK: Channels
 
-    /// A message from this key was refused: channels with it that have proved to be nobody's are as good as none.
+    /// Forgets the channels with a key that have no proven owner, after a message from it was refused.
     func forgetUnproved(_ key: Curve25519PublicKey, _ turn: inout CryptoTurn) throws(EncryptionError) {
         for channel in try channels(with: key, &turn) where channel.owner == nil {
             turn.records.remove(.olmSession, scope: key.base64, key: channel.session.id)
         }
     }
 
-    /// Whether a device that announces itself may be remembered. Otherwise its messages wait until the server lists it.
+    /// Returns whether a device that announces itself can be stored. If not, its messages wait until it is listed.
     func isRoomForUnlisted(_ keys: DeviceKeys, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         if try turn.records.value(DeviceRecord.self, scope: keys.userID, key: keys.deviceID) != nil { return true }
         let unlisted = try turn.records.values(DeviceRecord.self, scope: keys.userID).count { !$0.value.isListed }
@@ -33,15 +33,15 @@ extension CryptoMachine {
 
     // MARK: Sessions
 
-    /// Takes a session that its owner has sent.
+    /// Stores a session sent by its owner.
     ///
-    /// No honest member of a room loses one by these bounds: a bot may make one for each message, and those of weeks come at
-    /// once. So each member has ten thousand in each room; then those of this very member give way with which nothing was read,
-    /// the oldest first.
+    /// Honest members never lose a session to these limits: a bot may create one for each message, and those of weeks
+    /// may arrive at once. Each member therefore has ten thousand per room. Beyond that, the member's own unused
+    /// sessions are discarded, oldest first.
     ///
-    /// Whoever is in no encrypted room with us, as far as is known, may come under any number of names. All of them share a
-    /// place of two megabytes, and so do sessions of rooms that are not known to be encrypted: the user may be in one soon. The
-    /// oldest give way, those of the same device first if it has sent many.
+    /// Users who share no known encrypted room with us can come under any number of names. They all share two
+    /// megabytes, as do sessions of rooms not known to be encrypted, which the user may join soon. The oldest are
+    /// discarded, starting with those of the same device if it has sent many.
     mutating func take(
         _ new: InboundSessionRecord, in roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -72,7 +72,7 @@ extension CryptoMachine {
         unmarkForBackup(session.sessionId, in: session.roomId, &turn)
     }
 
-    // MARK: Sessions of members
+    // MARK: Members' sessions
 
     private func countSession(
         _ session: SessionAddress, of user: String, _ turn: inout CryptoTurn
@@ -85,13 +85,13 @@ extension CryptoMachine {
         turn.records.set(SettingRecord(session.sessionId), scope: scope, key: Self.outboxKey(UInt64(numbers[1] + 1)))
         var count = numbers[0] + 1
         if count > Self.sessionsOfAMember {
-            // A tenth of them at once, so that it is not to be done for each.
+            // Discard a tenth at once, rather than one at a time.
             count -= try makeRoom(Self.sessionsOfAMember / 10, in: scope, roomId: session.roomId, user, &turn)
         }
         turn.records.set(SettingRecord("\(count) \(numbers[1] + 1)"), scope: "session counts", key: owner)
     }
 
-    /// - Returns: How many have given way.
+    /// - Returns: The number of discarded sessions.
     private func makeRoom(
         _ count: Int, in scope: String, roomId: String, _ user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Int {
@@ -108,14 +108,14 @@ extension CryptoMachine {
         return leaving.count
     }
 
-    /// Whether a message was read with a session.
+    /// Returns whether a session has decrypted a message.
     func hasOpened(_ sessionId: String, in roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         try !turn.records.values(MessageIndexRecord.self, scope: roomId + "\n" + sessionId).isEmpty
     }
 
-    // MARK: Sessions of strangers
+    // MARK: Strangers' sessions
 
-    /// The place that they share, by numbers in the order of their coming: each with its bytes and its address.
+    /// The space that strangers share: sessions numbered by arrival, each with its size in bytes and its address.
     private static let strange = "strange sessions"
 
     private struct StrangePlace {
@@ -168,7 +168,7 @@ extension CryptoMachine {
         for roomId in rooms { try tidy(roomId.string, &turn) }
     }
 
-    /// An eighth of the place at once.
+    /// Frees an eighth of the space at once.
     private func makeRoomForStrangers(
         _ place: inout StrangePlace, _ rooms: inout Set<ByteKey>, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -192,7 +192,7 @@ extension CryptoMachine {
         }
     }
 
-    /// What has this number leaves the place.
+    /// Removes the session with this number from the space.
     @discardableResult
     private func takeStrange(
         _ number: String, _ place: inout StrangePlace, _ turn: inout CryptoTurn
@@ -205,7 +205,7 @@ extension CryptoMachine {
         return SessionAddress(key: String(entry.text[entry.text.index(after: end)...]))
     }
 
-    /// Nothing may be left of a room that nobody has heard of.
+    /// Removes all traces of an unknown room.
     private func tidy(_ roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard try turn.records.values(InboundSessionRecord.self, scope: roomId).isEmpty else { return }
         forgetSessions(of: roomId, &turn)
@@ -214,7 +214,7 @@ extension CryptoMachine {
 
     // MARK: Held messages
 
-    /// - Throws: `length` for a message that is too large, `tooMany`.
+    /// - Throws: `length` if the message is too large, `tooMany`.
     func noteHeld(_ payload: JSONView, of user: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         let size = payload.range.count
         guard size <= Self.heldMessage, user.utf8.count <= 255 else { throw .length }

@@ -1,20 +1,19 @@
 import Basics
 import JSONBytes
 
-/// Verifications: who takes part, what is sent, and what is trusted in the end (Documentation/Rules/encryption.md,
-/// "Verification").
+/// Verifications: their participants, messages and results (Documentation/Rules/encryption.md, "Verification").
 extension CryptoMachine {
     package func verification(_ id: Verification.ID) -> Verification? { verifications.first { $0.id == id } }
 
-    // MARK: What our user does
+    // MARK: Actions of our user
 
-    /// Asks another device for a verification, by a message to it.
+    /// Requests a verification with a message to another device.
     ///
     /// - Parameters:
-    ///   - user: Another one, or our own.
-    ///   - device: Nil for all of the user's devices: the first one that answers takes part.
-    /// - Throws: `notKnown` if the user's devices are to be asked for first: see ``refresh(_:_:)``. `unknownDevice` if there
-    ///   is none; `keys` if the user's keys are not fit to be verified; `unexpected` if too many verifications run.
+    ///   - user: Another user, or our own.
+    ///   - device: The device; `nil` for all of the user's devices, of which the first to answer takes part.
+    /// - Throws: `notKnown` if the user's devices must be queried first: see ``refresh(_:_:)``. `unknownDevice` if
+    ///   there is none; `keys` if the keys cannot be verified; `unexpected` if too many verifications are running.
     package mutating func requestVerification(
         of user: String, device: String? = nil, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Verification.ID {
@@ -28,11 +27,11 @@ extension CryptoMachine {
         return id
     }
 
-    /// Asks another user for a verification, by a message in a room with them.
+    /// Requests a verification of another user with a message in a shared room.
     ///
-    /// The verification begins when the server has the message: a notice tells of it.
+    /// The verification begins when the server has the message, which a notice reports.
     ///
-    /// - Throws: What ``requestVerification(of:device:_:)`` throws; `ids` for our own user.
+    /// - Throws: The errors of ``requestVerification(of:device:_:)``; `ids` for our own user.
     package mutating func requestVerification(
         of user: String, inRoom roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -49,9 +48,9 @@ extension CryptoMachine {
                 request: .init(user: user, keys: keys, methods: verificationMethods)))
     }
 
-    /// Starts to compare with a device that knows of no requests.
+    /// Starts a comparison with a device that does not support requests.
     ///
-    /// - Throws: What ``requestVerification(of:device:_:)`` throws.
+    /// - Throws: The errors of ``requestVerification(of:device:_:)``.
     package mutating func startComparing(
         with address: DeviceAddress, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Verification.ID {
@@ -65,7 +64,7 @@ extension CryptoMachine {
         return id
     }
 
-    /// Agrees to what the other side has asked for.
+    /// Accepts a verification that the other side requested.
     package mutating func acceptVerification(
         _ id: Verification.ID, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -75,16 +74,16 @@ extension CryptoMachine {
         }
     }
 
-    /// Starts to compare emoji or numbers.
+    /// Starts the comparison of emoji or numbers.
     package mutating func startComparing(_ id: Verification.ID, _ turn: inout CryptoTurn) throws(EncryptionError) {
         let now = turn.now
         try command(id, &turn) { verification throws(EncryptionError) in try verification.startComparing(now: now) }
     }
 
-    /// The other side's code was scanned.
+    /// Processes the scanned code of the other side.
     ///
-    /// - Throws: `header`, `version`, `length`, `ids` or `mode` for what is no such code, or another verification's: it may
-    ///   be scanned again. `untrusted` if this device does not trust its own user's master key.
+    /// - Throws: `header`, `version`, `length`, `ids` or `mode` for an invalid code, or that of another verification:
+    ///   the user can scan again. `untrusted` if this device does not trust its own user's master key.
     package mutating func scanned(
         _ code: [UInt8], _ id: Verification.ID, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -92,19 +91,19 @@ extension CryptoMachine {
         try command(id, &turn) { verification throws(EncryptionError) in try verification.scanned(code, now: now) }
     }
 
-    /// Our user sees the same emoji or numbers as the other.
+    /// Confirms that our user sees the same emoji or numbers as the other.
     package mutating func confirmSame(_ id: Verification.ID, _ turn: inout CryptoTurn) throws(EncryptionError) {
         let now = turn.now
         try command(id, &turn) { verification throws(EncryptionError) in try verification.confirmSame(now: now) }
     }
 
-    /// The other side says that it has scanned our code, and our user sees that.
+    /// Confirms that our user sees that the other side has scanned our code.
     package mutating func confirmScanned(_ id: Verification.ID, _ turn: inout CryptoTurn) throws(EncryptionError) {
         let now = turn.now
         try command(id, &turn) { verification throws(EncryptionError) in try verification.confirmScanned(now: now) }
     }
 
-    /// Ends a verification without a result. One that is over stays as it is.
+    /// Cancels a verification. One that has ended is unchanged.
     ///
     /// - Parameter code: `mismatchedSAS` if the two users see different emoji or numbers.
     package mutating func cancelVerification(
@@ -125,10 +124,10 @@ extension CryptoMachine {
 
     // MARK: Time
 
-    /// When ``timePassed(_:)`` has something to do; nil if nothing waits.
+    /// The time of the next call of ``timePassed(_:)``; `nil` if nothing is pending.
     package var nextDeadline: UInt64? { verifications.compactMap(\.deadline).min() }
 
-    /// Ends what has lasted too long.
+    /// Ends verifications that have timed out.
     package mutating func timePassed(_ turn: inout CryptoTurn) throws(EncryptionError) {
         let now = turn.now
         for id in verifications.filter({ ($0.deadline ?? .max) <= now }).map(\.id) {
@@ -175,9 +174,9 @@ extension CryptoMachine {
                 roomId: roomId, type: event.type.rawValue, content: event.content, transactionId: turn.random.text(32)))
     }
 
-    // MARK: Which keys
+    // MARK: Keys
 
-    /// The keys of a verification that our user begins.
+    /// Returns the keys of a verification that our user begins.
     private func keysToVerify(
         of user: String, device: String?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> VerificationKeys {
@@ -188,7 +187,7 @@ extension CryptoMachine {
         return keys
     }
 
-    /// The keys as they are now; nil if one of the devices looks like a key of its user (R27).
+    /// Returns the current keys; `nil` if a device looks like a key of its user (R27).
     private func keysToVerify(
         of user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> VerificationKeys? {
@@ -207,7 +206,7 @@ extension CryptoMachine {
             otherDevices: devices.map { .init(id: $0.keys.deviceID, key: $0.keys.ed25519) })
     }
 
-    /// Whether no key of a verification that runs is another one than at its beginning.
+    /// Returns whether all keys of a running verification are the same as at its beginning.
     private func isStillTheSame(
         _ verification: Verification, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
@@ -216,7 +215,7 @@ extension CryptoMachine {
         return !verification.keys.hasChanged(to: now, device: verification.device)
     }
 
-    /// The server was asked for these users' keys.
+    /// Handles the answer to a query for these users' keys.
     mutating func noteKeysForVerifications(
         of users: [String], _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -228,7 +227,7 @@ extension CryptoMachine {
         for event in released { try receive(event, isFinal: true, &turn) }
     }
 
-    // MARK: What is trusted
+    // MARK: Trust
 
     private mutating func trust(
         _ proof: Verification.Proof, of verification: Verification, _ turn: inout CryptoTurn
@@ -238,7 +237,7 @@ extension CryptoMachine {
         if proof.master, let identity: IdentityRecord = try turn.records.value(key: user),
             identity.master.publicKey == keys.otherMaster
         {
-            // Another one than before, perhaps: now it is verified.
+            // It may differ from the earlier one; now it is verified.
             try acceptIdentity(of: user, &turn)
             if !isOwn {
                 try ifPossible { machine throws(EncryptionError) in try machine.signUser(user, &turn) }
@@ -250,23 +249,23 @@ extension CryptoMachine {
             let record: DeviceRecord = try turn.records.value(scope: user, key: device), record.isUsable,
             !record.isSuspicious, record.keys.ed25519 == keys.key(of: device)
         {
-            // One that our user has blocked stays so.
+            // A device that our user has blocked stays blocked.
             if record.trust == .unset { try setTrust(.verified, of: record.address, &turn) }
             if isOwn { try ifPossible { machine throws(EncryptionError) in try machine.signDevice(device, &turn) } }
             turn.notices.append(.trustChanged(user: user))
         }
     }
 
-    /// Signs if the private key for that is here.
+    /// Signs if the private key for it is available.
     private mutating func ifPossible(
         _ body: (inout CryptoMachine) throws(EncryptionError) -> Void
     ) throws(EncryptionError) {
         do throws(EncryptionError) { try body(&self) } catch .noPrivateKey {} catch { throw error }
     }
 
-    // MARK: What comes to this device
+    // MARK: Incoming events
 
-    /// - Parameter type: Of a message to this device, in clear.
+    /// - Parameter type: The type of the unencrypted message to this device.
     mutating func receive(
         verification type: String, _ content: JSONView, from sender: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -282,7 +281,7 @@ extension CryptoMachine {
                 time: time, arrival: turn.now), isFinal: false, &turn)
     }
 
-    /// Takes an event of a room if it belongs to a verification: `m.room.message`, and what begins with
+    /// Handles a room event if it belongs to a verification: `m.room.message`, and types that begin with
     /// `m.key.verification.`.
     package mutating func receive(
         _ event: VerificationRoomEvent, _ turn: inout CryptoTurn
@@ -299,7 +298,7 @@ extension CryptoMachine {
         switch try origin(of: event, &turn) {
         case .clear: break
         case .device(let sender):
-            if let device, !device.isExactly(sender) { return }  // one speaks for another
+            if let device, !device.isExactly(sender) { return }  // one device must not speak for another
             device = sender
         case .unknown: return
         }
@@ -314,7 +313,7 @@ extension CryptoMachine {
                 && (isOwn || id.user.isExactly(event.sender))
         }
         guard let verification = verifications.first(where: { isMeant($0.id) }) else {
-            // Others verify each other here, too: what is unknown is not ours to cancel.
+            // Others verify each other in this room too: don't cancel unknown verifications.
             if isOwn || type == .cancel { _ = verificationTraffic.release { isMeant($0.id) } }
             return
         }
@@ -340,7 +339,7 @@ extension CryptoMachine {
         case unknown
     }
 
-    /// Who has sent an event of a room. In an encrypted room nothing counts that a server could have made up.
+    /// Returns the sender of a room event. In an encrypted room, ignores anything that a server could have forged.
     private func origin(
         of event: VerificationRoomEvent, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Origin {
@@ -356,7 +355,7 @@ extension CryptoMachine {
     ) throws(EncryptionError) {
         guard let to = event.content["to"]?.string else { return }
         if event.sender.isExactly(me.user) {
-            // Our own, perhaps before the answer to its sending.
+            // Our own event, perhaps before the answer to its request.
             let index = verificationTraffic.outgoing.firstIndex {
                 $0.request?.user.isExactly(to) == true && $0.roomId.isExactly(event.roomId)
             }
@@ -380,9 +379,9 @@ extension CryptoMachine {
         content.isObject && content.range.count <= maximumSize && 1...255 ~= sender.utf8.count
     }
 
-    // MARK: Events of the other side
+    // MARK: Events from the other side
 
-    /// - Parameter isFinal: The sender's devices have just been asked for.
+    /// - Parameter isFinal: Whether the sender's devices have just been queried.
     private mutating func receive(
         _ event: VerificationTraffic.Incoming, isFinal: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -430,7 +429,7 @@ extension CryptoMachine {
         case .cancel: _ = verificationTraffic.release { $0.id == event.id }
         case .ready, .accept, .key, .mac, .done:
             guard event.id.roomId == nil, verificationTraffic.refuses(event.id, now: turn.now) else { return }
-            // Only `ready` says which device it is from.
+            // Only `ready` names the sending device.
             let device = event.content["from_device"]?.idText ?? "*"
             try post(
                 VerificationEventType.cancel.rawValue,
@@ -457,14 +456,14 @@ extension CryptoMachine {
             now: turn.now)
     }
 
-    /// The device that takes part from now on.
+    /// Returns the device that takes part from now on.
     ///
-    /// - Returns: Nil if it is unknown. If it was not asked for yet, the event waits until it is.
+    /// - Returns: `nil` if it is unknown. If it has not been queried yet, the event is held until it is.
     private mutating func beginner(
         _ device: String, _ event: VerificationTraffic.Incoming, isFinal: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> DeviceRecord? {
         let user = event.id.user
-        guard DeviceAddress(user, device) != me else { return nil }  // our own, come back
+        guard DeviceAddress(user, device) != me else { return nil }  // our own, returned by the server
         let record: DeviceRecord? = try turn.records.value(scope: user, key: device)
         if let record, record.isUsable, try areKnown([user], &turn) || isFinal {
             return record.isSuspicious ? nil : record
@@ -475,13 +474,13 @@ extension CryptoMachine {
         return nil
     }
 
-    // MARK: Which verifications run
+    // MARK: Running verifications
 
-    /// Within twenty minutes, until those that are over are forgotten.
+    /// The limit within twenty minutes, after which finished ones are forgotten.
     private static let verificationsOfAUser = 10
     private static let verificationsOfOthers = 50
 
-    /// - Returns: False if too many run at once.
+    /// - Returns: False if too many are running.
     @discardableResult
     private mutating func begin(
         _ verification: Verification, _ turn: inout CryptoTurn
@@ -505,9 +504,9 @@ extension CryptoMachine {
         return true
     }
 
-    /// Forgets what is over where there is no place.
+    /// Forgets finished verifications if the limit is reached.
     ///
-    /// - Returns: Whether there is one.
+    /// - Returns: Whether there is room for another.
     private mutating func makePlace(for user: String, isOurs: Bool) -> Bool {
         let ownUser = me.user
         func forget(_ isOne: (Verification) -> Bool) -> Bool {
@@ -525,7 +524,7 @@ extension CryptoMachine {
 
     // MARK: Events for rooms
 
-    /// The next event of each room.
+    /// Returns the next event for each room.
     mutating func verificationMessages(_ turn: CryptoTurn) -> [CryptoRequest] {
         guard !isPaused("to-room", turn) else { return [] }
         var busy: Set<ByteKey> = []
@@ -540,7 +539,7 @@ extension CryptoMachine {
         return requests
     }
 
-    /// - Parameter eventId: Nil if the server never takes it.
+    /// - Parameter eventId: The id of the sent event; `nil` if the server will never accept it.
     mutating func verificationMessageSent(
         _ transactionId: String, eventId: String?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -551,7 +550,7 @@ extension CryptoMachine {
         verificationTraffic.outgoing.remove(at: index)
     }
 
-    /// The server has our request of this place in the queue.
+    /// Handles the server's acceptance of our queued request.
     private mutating func requested(
         at index: Int, eventId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -566,7 +565,7 @@ extension CryptoMachine {
 }
 
 extension Verification {
-    /// Whether this device of the other side has begun it.
+    /// Returns whether this device of the other side has begun it.
     fileprivate func isFrom(_ device: String?, of user: String) -> Bool {
         guard case .incoming = direction, let own = self.device, let device else { return false }
         return id.user.isExactly(user) && own.isExactly(device)
@@ -574,7 +573,7 @@ extension Verification {
 }
 
 extension IdentityRecord {
-    /// Whether a device's id is one of these keys.
+    /// Returns whether a device's id is one of these keys.
     func hasKey(named device: String) -> Bool {
         guard let key = try? Ed25519PublicKey(base64: device) else { return false }
         return CrossSigningUsage.allCases.contains { self.key($0)?.publicKey == key }

@@ -1,57 +1,57 @@
 import Basics
 package import JSONBytes
 
-/// Encryption for one device of a user: which devices there are, who has which keys, and what is asked of the server.
+/// The encryption of one of a user's devices: the known devices, who has which keys, and the requests to the server.
 ///
-/// A value without a network, a clock or randomness of its own. All that must survive is in the records of the turn; what
-/// it keeps itself is what was asked and not answered yet.
+/// A value without a network, clock or randomness of its own. All persistent data is in the records of the turn; the
+/// machine itself only keeps track of unanswered requests.
 package struct CryptoMachine: Sendable {
     package let me: DeviceAddress
     package internal(set) var account: OlmAccount
     /// The public keys of this device, signed by it.
     package let deviceKeys: DeviceKeys
-    /// Who is given keys, where a room has no other policy.
+    /// The policy for giving keys in rooms without their own.
     package internal(set) var policy = SharingPolicy.crossSigned
 
-    /// Sent, and not answered yet.
+    /// The requests that have not been answered yet.
     var inFlight: [UInt64: CryptoRequest] = [:]
     private var lastRequest: UInt64 = 0
-    /// Kinds of calls that fail: until when they wait.
+    /// The pauses of failing calls, by kind.
     var pauses: [String: Pause] = [:]  // own names: kinds of calls
-    /// Servers whose users could not be asked for.
+    /// The servers whose users could not be queried.
     var failingServers: [ByteKey: Pause] = [:]
-    /// How many one-time keys the server has; nil before it has told.
+    /// The number of one-time keys on the server; `nil` until it is reported.
     var oneTimeKeyCount: Int?
-    /// The server has other keys under ids of ours: it is given no more.
+    /// Whether the server has other keys under our ids. No more are uploaded then.
     var areUploadsRefused = false
-    /// The fallback key was given to somebody, or the server has none.
+    /// Whether the fallback key was given out, or the server has none.
     var isFallbackKeyUsed = false
-    /// Devices that gave no one-time key when they were asked: when.
+    /// The times at which devices had no one-time key.
     var unclaimable: [DeviceAddress: UInt64] = [:]
-    /// Users who are only invited to a room: when their devices were last asked for. Milliseconds since 1970.
+    /// The times at which the devices of users who are only invited were last queried, in milliseconds since 1970.
     var invitedAsked: [ByteKey: UInt64] = [:]
-    /// Devices that a room waits for a one-time key of.
+    /// The devices whose one-time keys a room is waiting for.
     var wanted: Set<DeviceAddress> = []
-    /// Rooms in which everybody has the session, as of the devices of then.
+    /// The rooms in which all devices known at the time have the session.
     var ready: [ByteKey: Ready] = [:]
-    /// Counts changes of devices, identities and policies.
+    /// A counter of changes to devices, identities and policies.
     var deviceEpoch: UInt64 = 0
-    /// Channels that were used last before this are not sent with: see ``noteCopy(_:)``. Milliseconds since 1970.
+    /// Channels last used before this time are not used for sending: see ``noteCopy(_:)``. Milliseconds since 1970.
     var channelsBefore: UInt64 = 0
     var traffic = KeyTraffic()
     var backup = BackupWork()
     var history = HistoryWork()
-    /// Verifications that run, and those that have ended lately, in the order in which they began.
+    /// The running verifications and those that ended recently, in order of their start.
     package internal(set) var verifications: [Verification] = []
-    /// How this device can be verified: whether its application shows codes, and scans them.
+    /// The verification methods that the application supports: whether it shows codes, and scans them.
     package var verificationMethods = Set(VerificationMethod.allCases)
     var verificationTraffic = VerificationTraffic()
 
     struct Pause: Sendable, Equatable {
         var failures = 0
-        /// Milliseconds since 1970.
+        /// The time in milliseconds since 1970.
         var until: UInt64 = 0
-        /// The part of it that the server has asked for.
+        /// The part of the pause that the server has asked for.
         var asked: UInt64 = 0
     }
 
@@ -61,7 +61,7 @@ package struct CryptoMachine: Sendable {
         let room: RoomToEncrypt
     }
 
-    /// The device as it was stored, or a new one, whose keys the turn then stores.
+    /// Loads the stored device, or creates a new one, whose keys the turn then stores.
     ///
     /// - Throws: `state` if the device's keys cannot be read: it can never be replaced.
     package init(me: DeviceAddress, _ turn: inout CryptoTurn) throws(EncryptionError) {
@@ -84,32 +84,33 @@ package struct CryptoMachine: Sendable {
             remember(own, &turn)
         }
         backup.deletions = try storedDeletions(&turn)
-        backup.asksForVersion = try isBackupChanging(&turn)  // there may be another one since
+        backup.asksForVersion = try isBackupChanging(&turn)  // another one may exist by now
         try noteCopy(&turn)
     }
 
-    /// When this device's keys were made, in milliseconds since 1970.
+    /// Returns the time at which this device's keys were created, in milliseconds since 1970.
     package func creationTime(_ turn: inout CryptoTurn) throws(EncryptionError) -> UInt64? {
         try turn.records.value(DeviceRecord.self, scope: me.user, key: me.device)?.firstSeen
     }
 
-    /// What servers say of a key under an id that another one has.
+    /// The servers' error code for a key whose id is taken by another.
     private static let otherKeysExist = "M_UNKNOWN"
 
-    /// What servers say of a request that is larger than they take.
+    /// The servers' error code for a request that is too large.
     package static let tooLarge = "M_TOO_LARGE"
 
     // MARK: Requests
 
-    /// What is to be sent now. Each is in flight until ``answered(_:_:_:)`` or ``failed(_:_:_:)`` tells of it.
+    /// Returns the requests to send now, in flight until ``answered(_:_:_:)`` or ``failed(_:_:_:)`` is called for them.
     package mutating func requests(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
         var requests: [CryptoRequest] = []
         if let upload = try keyUpload(&turn) { requests.append(upload) }
         requests += try keyRequests(&turn)
         requests += try keyQueries(&turn)
         if let claim = try keyClaim(&turn) { requests.append(claim) }
-        // Whoever hears of a device looks it up: as long as the server does not know it, they would find nothing and drop what
-        // it has sent, and the server would refuse its signatures. If the server never takes its keys, the user is told.
+        // Send nothing before the server knows this device: recipients would look it up, find nothing and drop the
+        // message, and the server would refuse its signatures. If the server never accepts its keys, the user is
+        // notified.
         let isPublished = try isPublished(&turn)
         if isPublished || areUploadsRefused {
             requests += try outbox(&turn)
@@ -120,14 +121,14 @@ package struct CryptoMachine: Sendable {
         return requests
     }
 
-    /// Nobody needs to be woken any more for pauses that are over.
+    /// Clears expired pauses, so that they cause no more wake-ups.
     private mutating func noteTime(_ now: UInt64) {
         for (kind, pause) in pauses where pause.until <= now { pauses[kind]?.until = 0 }
         for (server, pause) in failingServers where pause.until <= now { failingServers[server]?.until = 0 }
         if let due = backup.due, due <= now { backup.due = 0 }
     }
 
-    /// When the next request is to be sent that waits for the end of a pause; nil if none does.
+    /// The time of the next request that is waiting for the end of a pause; `nil` if there is none.
     package var nextRetry: UInt64? {
         ((Array(pauses.values) + failingServers.values + history.pauses.values).map(\.until) + [
             backup.due ?? 0, backup.download == nil && history.downloads.isEmpty ? 0 : 1,
@@ -152,9 +153,9 @@ package struct CryptoMachine: Sendable {
     }
 
     /// - Parameters:
-    ///   - isFinal: The server has refused it, and would refuse it again.
-    ///   - code: The server's `errcode`, if it has sent one.
-    ///   - retryAfter: Milliseconds that the server asks for.
+    ///   - isFinal: Whether the server has refused the request and would refuse it again.
+    ///   - code: The server's `errcode`, if it sent one.
+    ///   - retryAfter: The delay in milliseconds that the server asks for.
     package mutating func failed(
         _ id: UInt64, isFinal: Bool, code: String = "", retryAfter: UInt64 = 0, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -168,7 +169,7 @@ package struct CryptoMachine: Sendable {
         case .sendToDevice, .uploadSignatures:
             if isFinal, code == Self.tooLarge, try halve(request, &turn) { return }
             if isFinal { return try refused(request, &turn) }
-        // Asked again, the server may give keys.
+        // The server may give keys if asked again.
         case .claimKeys(let devices):
             if isFinal { for device in devices { unclaimable[device] = turn.now } }
         case .sendToRoom(_, _, let id):
@@ -183,7 +184,7 @@ package struct CryptoMachine: Sendable {
         pauses[request.call.kind, default: Pause()].fail(at: turn.now, atLeast: retryAfter)
     }
 
-    /// Whether something was sent, and is not answered yet.
+    /// Whether any request is unanswered.
     package var isBusy: Bool { !inFlight.isEmpty }
 
     func isPaused(_ kind: String, _ turn: CryptoTurn) -> Bool {
@@ -199,7 +200,7 @@ package struct CryptoMachine: Sendable {
         return CryptoRequest(id: lastRequest, call, body: body, outboxKey: outboxKey, generations: generations)
     }
 
-    /// The network is back: nothing waits any longer, unless the server has asked for it.
+    /// Ends all pauses when the network is back, except those that the server has asked for.
     package mutating func retryNow() {
         for kind in pauses.keys { pauses[kind]?.shorten() }
         for roomId in history.pauses.keys { history.pauses[roomId]?.shorten() }
@@ -208,14 +209,14 @@ package struct CryptoMachine: Sendable {
 }
 
 extension CryptoMachine.Pause {
-    /// 15 seconds, and twice as long each time up to ten minutes.
+    /// Starts or extends the pause: 15 seconds at first, then doubled each time up to ten minutes.
     mutating func fail(at now: UInt64, atLeast minimum: UInt64 = 0) {
         failures += 1
         asked = now + min(minimum, 600_000)
         until = max(now + min(15_000 << UInt64(min(failures - 1, 6)), 600_000), asked)
     }
 
-    /// Only what the server has asked for is left of it.
+    /// Reduces the pause to what the server has asked for.
     mutating func shorten() { until = min(until, asked) }
 }
 

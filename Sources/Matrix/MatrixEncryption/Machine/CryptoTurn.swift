@@ -1,22 +1,22 @@
 package import Basics
 package import JSONBytes
 
-/// One step of the machine: what it works on, and what comes of it.
+/// A step of the machine, with its inputs and results.
 ///
-/// Whoever gives it commits ``Records/changes`` before a request is sent or a notice is told.
+/// The caller commits ``Records/changes`` before sending a request or delivering a notice.
 package struct CryptoTurn: Sendable {
     package var records: Records
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     package let now: UInt64
     let random: RandomSource
     package var notices: [CryptoNotice] = []
-    /// Sessions of rooms as far as they have read, by their ids: the records have them as they began, and a step takes its time
-    /// for each message since then.
+    /// Room sessions as advanced by this turn, by id. The records hold their initial state, and catching up takes time
+    /// for each message since.
     var readSessions: [ByteKey: InboundGroupSession] = [:]
-    /// Events that this step has read in vain, with what it knows: the next one that knows more reads them again.
+    /// Events that this turn failed to decrypt with what it knows. The next one that knows more tries again.
     var unreadable: Set<RecordKey> = []
 
-    /// Stored events that somebody looks at, by rooms: the end of the step reads them again.
+    /// Stored events that the user is viewing, by room. The end of the turn tries them again.
     package var lookedAt: [ByteKey: [String]] = [:]
 
     package init(_ records: Records, now: UInt64, random: RandomSource) {
@@ -24,50 +24,50 @@ package struct CryptoTurn: Sendable {
     }
 }
 
-/// What the application is told.
+/// A notice for the application.
 package enum CryptoNotice: Sendable, Equatable {
-    /// Messages of the session can be read from now on.
+    /// Messages of the session can be decrypted from now on.
     case roomKey(roomId: String, sessionId: String)
-    /// Why messages of the session cannot be read has changed.
+    /// The reason why messages of the session cannot be decrypted has changed.
     case withheld(roomId: String, sessionId: String)
-    /// A user's devices are others than before.
+    /// A user's devices have changed.
     case devicesChanged(user: String, new: [String])
-    /// A user's master key is another one than before. Of our own user an alarm: nothing is signed for it, and nothing
-    /// trusted, until the user has accepted or verified it.
+    /// A user's master key has changed. For our own user this is an alarm: nothing is signed for it or trusted until
+    /// the user has accepted or verified it.
     case identityChanged(user: String)
-    /// Whether a user or his devices are verified may have changed.
+    /// The verification of a user or their devices may have changed.
     case trustChanged(user: String)
-    /// The server has not taken signatures of these users' keys.
+    /// The server has refused signatures of these users' keys.
     case signaturesRefused(users: [String])
-    /// The server names other keys for a device than before, which are not used.
+    /// The server lists other keys for a device than before. They are not used.
     case deviceKeysRefused(DeviceAddress)
-    /// The server names other keys for this device than it has.
+    /// The server lists other keys for this device than its own.
     case ownKeysReplaced
-    /// The server has a one-time key of another store under an id of ours: this store is older than the device's last one. It
-    /// is given no more by this process.
+    /// The server has a one-time key of another store under one of our ids, so this store is older than the device's
+    /// latest one. This process uploads no more.
     case oneTimeKeysRefused
-    /// The store is a copy, or an older state of itself: what was sent with is given up. Two copies in use hinder each other.
+    /// The store is a copy or an older state of itself. Everything used for sending is discarded. Two copies interfere.
     case storeWasCopied
-    /// A secret has come from another device of ours.
+    /// A secret has arrived from another device of ours.
     case secretReceived(SecretName)
-    /// There is another backup than before, or its key has come.
+    /// The backup has changed, or its key has arrived.
     case backupChanged
-    /// The server has not made, given or deleted the backup.
+    /// The server has refused to create, return or delete the backup.
     case backupRefused
-    /// All that the backup had was taken.
+    /// The whole backup was imported.
     case backupRestored(BackupRestoration)
-    /// The user who has invited this one to a room offers what was said there: see ``CryptoMachine/offeredHistory(of:_:)``.
+    /// The user who invited this one to a room offers its history: see ``CryptoMachine/offeredHistory(of:_:)``.
     case history(roomId: String, from: String)
-    /// A message to this device that was encrypted, and is not for the machine: an object with `type`, `content`, `sender`;
-    /// and the identity key of the device that has sent it.
+    /// An encrypted message to this device that is not for the machine: an object with `type`, `content`, `sender`; and
+    /// the identity key of the sending device.
     case toDevice(JSONView, senderKey: Curve25519PublicKey)
-    /// A verification has begun, or is in another state than before.
+    /// A verification has begun, or its state has changed.
     case verificationChanged(Verification.ID)
-    /// A message that was dropped, and why: for the log.
+    /// A message was dropped, with the reason, for the log.
     case dropped(type: String, sender: String, EncryptionError)
 }
 
-/// Something to ask the server for.
+/// A request to the server.
 package struct CryptoRequest: Sendable, Equatable {
     package enum Call: Sendable, Equatable {
         /// `POST /keys/upload`.
@@ -76,7 +76,7 @@ package struct CryptoRequest: Sendable, Equatable {
         case queryKeys(users: [String])
         /// `POST /keys/claim`.
         case claimKeys([DeviceAddress])
-        /// `PUT /sendToDevice/{type}/{transaction}`. Repeated with the same id, it is delivered once.
+        /// `PUT /sendToDevice/{type}/{transaction}`. Retries with the same id are delivered once.
         case sendToDevice(type: String, transactionId: String)
         /// `POST /keys/signatures/upload`.
         case uploadSignatures
@@ -92,18 +92,18 @@ package struct CryptoRequest: Sendable, Equatable {
         case downloadRoomKeys(version: String)
         /// `GET /room_keys/keys/{room}/{session}?version={version}`.
         case downloadRoomKey(version: String, roomId: String, sessionId: String)
-        /// An event of a verification, for everybody's devices in the room: the body is its content, in clear. It is
-        /// encrypted if the room is. Repeated with the same id, it is sent once. The server's answer has its `event_id`.
+        /// A verification event for all devices in a room. The body is its unencrypted content; it is encrypted if the
+        /// room is. Retries with the same id are sent once. The server's answer contains its `event_id`.
         case sendToRoom(roomId: String, type: String, transactionId: String)
     }
 
     package let id: UInt64
     package let call: Call
-    /// JSON text; empty for calls without a body.
+    /// The body as JSON text; empty for calls without one.
     package let body: String
-    /// In the outbox, for what must be sent after a crash, too.
+    /// The key in the outbox, for requests that must survive a crash.
     let outboxKey: String?
-    /// Of the users that are asked for, as they were when the query was made.
+    /// The generations of the queried users at the time of the query.
     let generations: [ByteKey: UInt64]
 
     init(
@@ -115,7 +115,7 @@ package struct CryptoRequest: Sendable, Equatable {
 }
 
 extension CryptoRequest.Call {
-    /// Requests of one kind fail and wait together.
+    /// The kind of the request. Requests of one kind fail and pause together.
     var kind: String {
         switch self {
         case .uploadKeys: "upload"

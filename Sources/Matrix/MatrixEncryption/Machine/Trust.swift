@@ -1,38 +1,38 @@
 import Basics
 
-/// Who is given keys.
+/// The policy for giving keys.
 package enum SharingPolicy: UInt8, Sendable, CaseIterable {
-    /// Every device that is not blocked.
+    /// All devices that are not blocked.
     case all
-    /// Devices that their owners have signed; all devices of owners who have no cross-signing.
+    /// Devices signed by their owners, and all devices of owners without cross-signing.
     case crossSigned
-    /// Devices that this user has verified, himself or by their owners.
+    /// Devices that this user has verified, directly or through their owners.
     case verified
 }
 
-/// How much a device is trusted (Documentation/Rules/encryption.md, "Trust").
+/// The trust in a device (Documentation/Rules/encryption.md, "Trust").
 package struct DeviceTrust: Sendable, Equatable {
     package var isBlocked = false
-    /// Its owner's self-signing key vouches for it.
+    /// Whether its owner's self-signing key has signed it.
     package var isCrossSigned = false
-    /// Marked by hand, or signed by an owner who is verified.
+    /// Whether it was marked by hand, or signed by a verified owner.
     package var isVerified = false
 }
 
-/// What is shown beside a message (Documentation/Rules/encryption.md, "Message shields").
+/// The shield to show next to a message (Documentation/Rules/encryption.md, "Message shields").
 package enum MessageShield: String, Sendable, CaseIterable {
     case none
-    /// The device is its owner's, whom nobody has verified.
+    /// The device belongs to an owner who is not verified.
     case unverifiedIdentity
     case unsignedDevice
-    /// The owner has been verified, and has other keys now.
+    /// The owner was verified and now has other keys.
     case identityChanged
     case unknownDevice
-    /// The key has come by a way that proves nothing.
+    /// The key came from a source that proves nothing.
     case authenticityNotGuaranteed
     case sentInClear
 
-    /// Whether it is a warning; otherwise a hint.
+    /// Whether it is a warning rather than a hint.
     package var isWarning: Bool {
         switch self {
         case .none, .unverifiedIdentity, .authenticityNotGuaranteed: false
@@ -42,13 +42,13 @@ package enum MessageShield: String, Sendable, CaseIterable {
 }
 
 extension CryptoMachine {
-    /// Whether this device trusts our own master key: it has its private half, or has verified it.
+    /// Returns whether this device trusts our own master key: it has the private half, or has verified it.
     package func trustsOwnIdentity(_ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         guard let own: IdentityRecord = try turn.records.value(key: me.user) else { return false }
         return own.wasVerified && !own.hasChanged
     }
 
-    /// Whether a user's master key is verified: our user-signing key has signed it, and we trust that.
+    /// Returns whether a user's master key is verified: our trusted user-signing key has signed it.
     package func isVerified(_ user: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         guard try trustsOwnIdentity(&turn) else { return false }
         if user.isExactly(me.user) { return true }
@@ -71,7 +71,7 @@ extension CryptoMachine {
         return trust
     }
 
-    /// The device that a session of a room is known to belong to; nil if nobody knows, or somebody only claims it.
+    /// Returns the proven device of a room's session; `nil` if it is unknown or only claimed.
     package func sender(
         roomId: String, sessionId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> DeviceRecord? {
@@ -82,11 +82,10 @@ extension CryptoMachine {
         return device
     }
 
-    /// What is shown beside a message that came in clear.
+    /// Returns the shield of an unencrypted message.
     ///
-    /// - Parameter type: Of the event. State, reactions and redactions are never encrypted; what was said before the room
-    /// was
-    ///   encrypted is not to be asked for.
+    /// - Parameter type: The event's type. State, reactions and redactions are never encrypted. Don't ask about
+    ///   messages from before the room was encrypted.
     package func shield(
         clear type: String, isState: Bool, roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> MessageShield {
@@ -94,9 +93,9 @@ extension CryptoMachine {
         return try isEncrypted(roomId, &turn) ? .sentInClear : .none
     }
 
-    /// What is shown beside a message that was read with a session.
+    /// Returns the shield of a message that was decrypted with a session.
     ///
-    /// - Parameter sessionId: As the event names it.
+    /// - Parameter sessionId: The id in the event.
     package func shield(
         roomId: String, sessionId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> MessageShield {
@@ -119,7 +118,7 @@ extension CryptoMachine {
 }
 
 extension IdentityRecord {
-    /// Whether the user's present self-signing key vouches for a device.
+    /// Returns whether the user's current self-signing key has signed a device.
     func hasSigned(_ device: DeviceKeys) -> Bool {
         selfSigning.map { (try? device.verifySignature(by: $0)) != nil } ?? false
     }

@@ -1,18 +1,18 @@
-/// A Megolm session that somebody else encrypts with, from the index on from which we have it.
+/// A Megolm session of another sender, from the first index that is available.
 package struct InboundGroupSession: Sendable, Equatable {
     private let publicKey: Ed25519PublicKey
     private var earliest: MegolmRatchet
-    /// The ratchet of the message that was read last: the next one is near it.
+    /// The ratchet of the message decrypted last, which is close to the next one.
     private var latest: MegolmRatchet
 
-    /// From `m.room_key`.
+    /// Creates a session from `m.room_key`.
     ///
     /// - Throws: `sessionKey`, `signature`.
     package init(sessionKey: SecretBytes) throws(EncryptionError) {
         self.init(try MegolmSessionKey(sessionKey, .shared))
     }
 
-    /// From a file, a backup or a forward.
+    /// Creates a session from a file, a backup or a forwarded key.
     ///
     /// - Throws: `sessionKey`.
     package init(exported: SecretBytes) throws(EncryptionError) {
@@ -26,17 +26,17 @@ package struct InboundGroupSession: Sendable, Equatable {
     /// The session's id: its public key.
     package var id: String { publicKey.base64 }
 
-    /// Of the first message that it opens.
+    /// The index of the first message that it decrypts.
     package var firstIndex: UInt32 { earliest.index }
 
-    /// Takes over how far another value of the same session has read: its next message takes less time.
+    /// Adopts the progress of another value of the same session, so that its next message takes less time.
     mutating func resume(from other: InboundGroupSession) {
-        // Of a session with the same id and another ratchet, nothing may be taken.
+        // Adopt nothing from a session with the same id and another ratchet.
         guard publicKey == other.publicKey, earliest == other.earliest else { return }
         latest = other.latest
     }
 
-    /// - Throws: `version`, `signature`, `index` for one from before ``firstIndex``, `mac`, `padding`.
+    /// - Throws: `version`, `signature`, `index` if it is before ``firstIndex``, `mac`, `padding`.
     package mutating func decrypt(_ message: MegolmMessage) throws(EncryptionError) -> SecretBytes {
         try message.verify(with: publicKey)
         var ratchet = latest.index <= message.index ? latest : earliest
@@ -46,18 +46,18 @@ package struct InboundGroupSession: Sendable, Equatable {
         return plaintext
     }
 
-    /// What opens the messages from an index on, for files, backups and forwards.
+    /// Returns the key from an index on, for files, backups and forwarding.
     ///
-    /// - Parameter index: Nil for ``firstIndex``.
-    /// - Throws: `index` for one before it.
+    /// - Parameter index: The index; `nil` for ``firstIndex``.
+    /// - Throws: `index` if it is before that.
     package func exported(at index: UInt32? = nil) throws(EncryptionError) -> SecretBytes {
         var ratchet = earliest
         try ratchet.advance(to: index ?? firstIndex)
         return MegolmSessionKey.exported(ratchet, publicKey)
     }
 
-    /// Whether both are the same session, from another index on perhaps. Two with the same id need not be: an export proves
-    /// nothing.
+    /// Returns whether both are the same session, perhaps from different indexes. Two with the same id may differ: an
+    /// export proves nothing.
     package func isConnected(to other: InboundGroupSession) -> Bool {
         guard publicKey == other.publicKey else { return false }
         var (earlier, later) = (earliest, other.earliest)

@@ -1,4 +1,4 @@
-/// A message of a Megolm session, taken apart: what is encrypted, a code, and a signature of the session's key.
+/// A parsed message of a Megolm session: the ciphertext, a MAC, and a signature by the session's key.
 package struct MegolmMessage {
     private static let signatureLength = 64
 

@@ -1,9 +1,9 @@
-/// The ratchet of a Megolm session: four parts of 32 bytes, of which the first turns every 2²⁴ messages and the last with
-/// each. It only goes forward.
+/// The ratchet of a Megolm session: four parts of 32 bytes. The first advances every 2²⁴ messages, the last with each.
+/// It only goes forward.
 struct MegolmRatchet: Sendable, Equatable {
     static let size = 128
 
-    /// Of the next message.
+    /// The index of the next message.
     private(set) var index: UInt32
     private var parts: [SecretBytes]
 
@@ -22,7 +22,7 @@ struct MegolmRatchet: Sendable, Equatable {
     /// The cipher of the next message.
     var cipher: MessageCipher { MessageCipher(bytes, info: "MEGOLM_KEYS") }
 
-    /// - Throws: `index` if it is over already. It takes at most 1,024 hashes.
+    /// - Throws: `index` if it has passed. Takes at most 1,024 hashes.
     mutating func advance(to target: UInt32) throws(EncryptionError) {
         guard target >= index else { throw .index }
         for part in 0..<4 {

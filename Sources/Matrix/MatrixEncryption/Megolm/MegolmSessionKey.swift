@@ -1,10 +1,10 @@
-/// What opens a Megolm session from an index on, as it is given away.
+/// The shareable key of a Megolm session from an index on.
 struct MegolmSessionKey {
-    /// How it was given away.
+    /// The form in which the key is shared.
     enum Form: UInt8 {
-        /// In files, backups and forwards. It proves nothing: whoever has it can make one with any ratchet.
+        /// For files, backups and forwarding. It proves nothing: anyone who has it can create one with any ratchet.
         case exported = 1
-        /// In `m.room_key`. Its signature proves that the sender owns the session.
+        /// For `m.room_key`. Its signature proves that the sender owns the session.
         case shared = 2
     }
 
@@ -14,7 +14,7 @@ struct MegolmSessionKey {
     private static let exportedSize = 165
     private static let sharedSize = 229
 
-    /// - Throws: `sessionKey` for another form or size, `signature`.
+    /// - Throws: `sessionKey` for a wrong form or size, `signature`.
     init(_ bytes: SecretBytes, _ form: Form) throws(EncryptionError) {
         let size = form == .exported ? Self.exportedSize : Self.sharedSize
         guard bytes.count == size, bytes.withUnsafeBytes({ $0.first }) == form.rawValue else { throw .sessionKey }

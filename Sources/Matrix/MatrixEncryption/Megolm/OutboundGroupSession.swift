@@ -1,6 +1,6 @@
-/// A Megolm session with which this device encrypts (`m.megolm.v1.aes-sha2`).
+/// The Megolm session with which this device encrypts (`m.megolm.v1.aes-sha2`).
 ///
-/// A value: whoever keeps a copy and sends with both uses an index twice.
+/// A value: sending with two copies would use an index twice.
 package struct OutboundGroupSession: Sendable, Equatable {
     private let key: Ed25519KeyPair
     private var ratchet: MegolmRatchet
@@ -16,13 +16,13 @@ package struct OutboundGroupSession: Sendable, Equatable {
     /// The session's id: its public key.
     package var id: String { key.publicKey.base64 }
 
-    /// Of the next message.
+    /// The index of the next message.
     package var index: UInt32 { ratchet.index }
 
-    /// What opens the messages from here on, for `m.room_key`.
+    /// The key from the next message on, for `m.room_key`.
     package var sessionKey: SecretBytes { MegolmSessionKey.shared(ratchet, key) }
 
-    /// The changed session must be stored before the message leaves.
+    /// Encrypts a message. Store the changed session before the message is sent.
     ///
     /// - Throws: `usedUp` after 2³² − 1 messages.
     package mutating func encrypt(_ plaintext: SecretBytes) throws(EncryptionError) -> [UInt8] {
@@ -32,7 +32,7 @@ package struct OutboundGroupSession: Sendable, Equatable {
         return message
     }
 
-    /// Passes indices over that a copy of the session may have used.
+    /// Skips indexes that a copy of the session may have used.
     package mutating func skip(to index: UInt32) throws(EncryptionError) {
         try ratchet.advance(to: index)
     }

@@ -1,31 +1,31 @@
-/// The keys of a device, with which others open sessions to it.
+/// A device's keys, with which others open sessions to it.
 ///
-/// It is made once for a device, stored before anything of it is uploaded, and never replaced.
+/// Create an account once per device, store it before uploading anything from it, and never replace it.
 package struct OlmAccount: Sendable, Equatable {
-    /// How many one-time keys lie on the server.
+    /// The number of one-time keys on the server.
     package static let publishedOneTimeKeys = 50
-    /// How many private halves are kept: servers give keys away long before the messages come.
+    /// The maximum number of private halves to keep. Servers give keys away long before the messages arrive.
     static let maximumOneTimeKeys = 5_000
 
     package struct OneTimeKey: Sendable, Equatable {
-        /// Never used twice.
+        /// The id, which is never reused.
         package let id: String
         let pair: Curve25519KeyPair
-        /// The server has taken it.
+        /// Whether the server has accepted the key.
         fileprivate(set) package var isPublished: Bool
 
         package var publicKey: Curve25519PublicKey { pair.publicKey }
     }
 
-    /// The device's fingerprint: it signs the device's other keys.
+    /// The device's fingerprint key, which signs its other keys.
     package let ed25519: Ed25519KeyPair
-    /// The device's identity in Olm.
+    /// The device's identity key in Olm.
     package let curve25519: Curve25519KeyPair
-    /// The oldest first.
+    /// The one-time keys, the oldest first.
     package private(set) var oneTimeKeys: [OneTimeKey] = []
-    /// For when the server has no one-time key left. Serves many sessions.
+    /// The key to use when the server has no one-time key left. It can serve many sessions.
     package private(set) var fallbackKey: OneTimeKey?
-    /// Its predecessor, for messages that are on their way.
+    /// The previous fallback key, for messages still in transit.
     package private(set) var previousFallbackKey: OneTimeKey?
     private var nextOneTimeKey: UInt64 = 0
     private var nextFallbackKey: UInt64 = 0
@@ -40,10 +40,10 @@ package struct OlmAccount: Sendable, Equatable {
 
     // MARK: Keys for others
 
-    /// Those that the server does not have yet.
+    /// The keys that the server does not have yet.
     package var unpublishedOneTimeKeys: [OneTimeKey] { oneTimeKeys.filter { !$0.isPublished } }
 
-    /// - Parameter count: How many more are to be published, those included that are not yet.
+    /// - Parameter count: The number of keys to publish, including those not published yet.
     package mutating func makeOneTimeKeys(_ count: Int, random: RandomSource) {
         for _ in 0..<max(0, count - unpublishedOneTimeKeys.count) {
             addOneTimeKey(Curve25519KeyPair(random: random))
@@ -56,14 +56,14 @@ package struct OlmAccount: Sendable, Equatable {
         if oneTimeKeys.count > Self.maximumOneTimeKeys { oneTimeKeys.removeFirst() }
     }
 
-    /// A copy of the account may have used the ids that come next: they are passed over, and no key of before is given out.
+    /// Skips ids that a copy of the account may have used, and drops unpublished keys from before.
     package mutating func jumpKeyIds(by count: UInt64 = 10_000) {
         nextOneTimeKey += count
         nextFallbackKey += count
         oneTimeKeys.removeAll { !$0.isPublished }
     }
 
-    /// The present one becomes the previous one.
+    /// Replaces the fallback key. The current one becomes the previous one.
     package mutating func replaceFallbackKey(random: RandomSource) {
         addFallbackKey(Curve25519KeyPair(random: random))
     }
@@ -76,11 +76,11 @@ package struct OlmAccount: Sendable, Equatable {
 
     package mutating func dropPreviousFallbackKey() { previousFallbackKey = nil }
 
-    /// The server has taken them.
+    /// Marks keys as accepted by the server.
     ///
     /// - Parameters:
-    ///   - oneTimeKeys: Their ids.
-    ///   - fallbackKey: Its id.
+    ///   - oneTimeKeys: The ids of the one-time keys.
+    ///   - fallbackKey: The id of the fallback key.
     package mutating func markPublished(oneTimeKeys ids: Set<String>, fallbackKey id: String?) {  // own names: ours
         for place in oneTimeKeys.indices where ids.contains(oneTimeKeys[place].id) {
             oneTimeKeys[place].isPublished = true
@@ -88,7 +88,7 @@ package struct OlmAccount: Sendable, Equatable {
         if fallbackKey?.id == id { fallbackKey?.isPublished = true }
     }
 
-    /// The number's eight bytes, the highest first, as base64.
+    /// Returns the number's eight bytes in big-endian order, as base64.
     private static func keyId(_ number: UInt64) -> String {
         UnpaddedBase64.encode(
             stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) })
@@ -96,7 +96,7 @@ package struct OlmAccount: Sendable, Equatable {
 
     // MARK: Sessions
 
-    /// A session to a device, with one of its one-time keys.
+    /// Creates a session to a device, using one of its one-time keys.
     ///
     /// - Throws: `lowOrder`.
     package func outboundSession(
@@ -119,11 +119,11 @@ package struct OlmAccount: Sendable, Equatable {
         return OlmSession(opening: keys, sharedSecret: secret, ratchetKey: ratchetKey)
     }
 
-    /// The session that a message opens, and what the message says. Its one-time key is gone afterwards.
+    /// Creates the session that a message opens, and returns it with the plaintext. The one-time key is removed.
     ///
-    /// - Parameter senderKey: The identity key that the event names.
-    /// - Throws: `identity` if the message names another one, `oneTimeKey` if we have no such key, `lowOrder` for public keys
-    ///   that are none (R1), and what ``OlmSession`` throws.
+    /// - Parameter senderKey: The identity key named by the event.
+    /// - Throws: `identity` if the message names another one, `oneTimeKey` if we don't have the key, `lowOrder` for
+    ///   invalid public keys (R1), and the errors of ``OlmSession``.
     package mutating func inboundSession(
         from message: OlmPreKeyMessage, senderKey: Curve25519PublicKey
     ) throws(EncryptionError) -> (session: OlmSession, plaintext: SecretBytes) {
@@ -135,7 +135,7 @@ package struct OlmAccount: Sendable, Equatable {
             try pair.sharedSecret(with: message.keys.identity), try curve25519.sharedSecret(with: message.keys.base),
             try pair.sharedSecret(with: message.keys.base),
         ])
-        // The first answer is made with it: a session that cannot answer is none.
+        // The first answer uses this key. Reject a session that cannot answer.
         _ = try curve25519.sharedSecret(with: OlmNormalMessage(message.inner).ratchetKey)
         var session = try OlmSession(opened: message, sharedSecret: secret)
         let plaintext = try session.decrypt(.normal(Array(message.inner)))

@@ -1,17 +1,17 @@
-/// One direction of a session between two turns of its ratchet.
+/// One direction of a session between two turns of the ratchet.
 struct OlmChain: Sendable, Equatable {
-    /// How many messages may be missing before one that is read.
+    /// The maximum number of messages that may be missing before one that is decrypted.
     static let maximumGap: UInt64 = 2_000
-    /// How many keys of missing messages are kept; the oldest go first.
+    /// The maximum number of keys of missing messages to keep. The oldest are discarded first.
     static let maximumSkipped = 40
 
     private var key: SecretBytes
-    /// Of the next message.
+    /// The index of the next message.
     private(set) var index: UInt64
 
     init(key: SecretBytes, index: UInt64 = 0) { (self.key, self.index) = (key, index) }
 
-    /// The key of the next message, and a step.
+    /// Returns the key of the next message and advances the chain.
     mutating func next() -> SecretBytes {
         defer {
             key = KeyDerivation.hmac(key: key, [2])
@@ -34,11 +34,11 @@ extension OlmChain {
     }
 }
 
-/// A chain of the peer's messages.
+/// A chain of messages from the peer.
 struct OlmReceivingChain: Sendable, Equatable {
     let ratchetKey: Curve25519PublicKey
     private var chain: OlmChain
-    /// Of messages that have not come yet, the oldest first.
+    /// The keys of messages that have not arrived yet, the oldest first.
     private var skipped: [Skipped] = []
 
     private struct Skipped: Sendable, Equatable {
@@ -50,7 +50,7 @@ struct OlmReceivingChain: Sendable, Equatable {
         (self.ratchetKey, self.chain) = (ratchetKey, chain)
     }
 
-    /// The key of the message with an index; it can be had once.
+    /// Returns the key of the message with an index. Each key is returned only once.
     mutating func messageKey(at index: UInt64) throws(EncryptionError) -> SecretBytes {
         guard index >= chain.index else {
             guard let place = skipped.firstIndex(where: { $0.index == index }) else { throw .messageKey }

@@ -1,13 +1,13 @@
-/// What is sent over an ``OlmSession``.
+/// A message sent over an ``OlmSession``.
 package enum OlmMessage: Hashable, Sendable {
-    /// Type 0: it opens the session at the other side, and comes until there is an answer.
+    /// Type 0. It opens the session at the other side, and is used until there is an answer.
     case preKey([UInt8])
     /// Type 1.
     case normal([UInt8])
 
     /// - Parameters:
-    ///   - type: As in the event, 0 or 1.
-    ///   - body: Base64.
+    ///   - type: The type in the event, 0 or 1.
+    ///   - body: The body in base64.
     package init(type: Int, body: String) throws(EncryptionError) {
         let bytes = try UnpaddedBase64.decode(body)
         switch type {
@@ -34,7 +34,7 @@ package enum OlmMessage: Hashable, Sendable {
 /// The version of all messages.
 let messageVersion: UInt8 = 3
 
-/// A normal message, taken apart.
+/// A parsed normal message.
 package struct OlmNormalMessage {
     package let ratchetKey: Curve25519PublicKey
     package let index: UInt64
@@ -65,9 +65,9 @@ package struct OlmNormalMessage {
     }
 }
 
-/// A message that opens a session, taken apart.
+/// A parsed message that opens a session.
 package struct OlmPreKeyMessage {
-    /// The public keys that the session is made of.
+    /// The public keys of the session.
     let keys: OlmSession.Keys
     package let inner: ArraySlice<UInt8>
 

@@ -2,17 +2,17 @@ import Basics
 
 /// A channel between two devices: the double ratchet of Olm (`m.olm.v1.curve25519-aes-sha2`).
 ///
-/// A value: whoever keeps a copy and sends with both uses a key twice. Methods that throw leave it as it was.
+/// A value: sending with two copies would use a key twice. Methods that throw leave it unchanged.
 package struct OlmSession: Sendable, Equatable {
-    /// How many chains of the peer are kept, so that messages from before its last turns can still be read.
+    /// The number of the peer's chains to keep, so that messages from before its last turns can still be decrypted.
     private static let maximumChains = 5
 
-    /// The public keys that a session is made of.
+    /// The public keys of a session.
     package struct Keys: Hashable, Sendable {
-        /// The long-lived key of who opened the session.
+        /// The long-term key of the side that opened the session.
         package let identity: Curve25519PublicKey
         package let base: Curve25519PublicKey
-        /// The one-time key or fallback key of the other.
+        /// The one-time key or fallback key of the other side.
         package let oneTime: Curve25519PublicKey
 
         /// The session's id: the SHA-256 of the keys as base64.
@@ -22,9 +22,9 @@ package struct OlmSession: Sendable, Equatable {
     }
 
     private enum Turn: Sendable, Equatable {
-        /// We have sent with a ratchet key of our own.
+        /// We have sent with our own ratchet key.
         case ours(Curve25519KeyPair, OlmChain)
-        /// The peer has turned the ratchet; our next message turns it further.
+        /// The peer has turned the ratchet. Our next message turns it again.
         case theirs(Curve25519PublicKey)
     }
 
@@ -35,22 +35,22 @@ package struct OlmSession: Sendable, Equatable {
 
     package var id: String { keys.sessionId }
 
-    /// Whether the peer has the session, too: from then on messages do not open it any more.
+    /// Whether the peer has the session too. Messages no longer open it then.
     package var hasReceived: Bool { !receiving.isEmpty }
 
-    /// Whether the next message that is sent gets a key that no message before had.
+    /// Whether the next message sent uses a new ratchet key.
     package var turnsNext: Bool {
         if case .theirs = turn { true } else { false }
     }
 
-    /// The session of who opens it.
+    /// Creates the session of the side that opens it.
     init(opening keys: Keys, sharedSecret: SecretBytes, ratchetKey: Curve25519KeyPair) {
         let derived = KeyDerivation.hkdf(sharedSecret, info: "OLM_ROOT", count: 64)
         (self.keys, root) = (keys, derived[0..<32])
         turn = .ours(ratchetKey, OlmChain(key: derived[32..<64]))
     }
 
-    /// The session of the other, from the first message.
+    /// Creates the session of the other side, from the first message.
     init(opened message: OlmPreKeyMessage, sharedSecret: SecretBytes) throws(EncryptionError) {
         let derived = KeyDerivation.hkdf(sharedSecret, info: "OLM_ROOT", count: 64)
         (keys, root) = (message.keys, derived[0..<32])
@@ -59,14 +59,14 @@ package struct OlmSession: Sendable, Equatable {
         receiving = [OlmReceivingChain(ratchetKey: ratchetKey, chain: OlmChain(key: derived[32..<64]))]
     }
 
-    /// Whether a message of type 0 was sent over this session.
+    /// Returns whether a message of type 0 belongs to this session.
     package func matches(_ message: OlmPreKeyMessage) -> Bool { message.keys == keys }
 
     // MARK: Sending
 
-    /// The changed session must be stored before the message leaves.
+    /// Encrypts a message. Store the changed session before the message is sent.
     ///
-    /// - Throws: `lowOrder` if the peer has sent such a ratchet key.
+    /// - Throws: `lowOrder` if the peer has sent an invalid ratchet key.
     package mutating func encrypt(_ plaintext: SecretBytes, random: RandomSource) throws(EncryptionError) -> OlmMessage
     {
         var (pair, chain) = try turned(random)
@@ -97,8 +97,8 @@ package struct OlmSession: Sendable, Equatable {
 
     // MARK: Receiving
 
-    /// - Throws: `messageKey` for a message that was read before, or whose key is gone; `gap`, `noChain`, `mac`, `padding`,
-    ///   and what its form is refused for.
+    /// - Throws: `messageKey` if the message was already decrypted or its key is gone; `gap`, `noChain`, `mac`,
+    ///   `padding`, and the errors of parsing it.
     package mutating func decrypt(_ message: OlmMessage) throws(EncryptionError) -> SecretBytes {
         switch message {
         case .preKey(let bytes):
@@ -110,7 +110,7 @@ package struct OlmSession: Sendable, Equatable {
     }
 
     private mutating func decrypt(_ message: OlmNormalMessage) throws(EncryptionError) -> SecretBytes {
-        var next = self  // what is refused changes nothing
+        var next = self  // a refused message changes nothing
         let place = try next.receivingChain(of: message.ratchetKey)
         let key = try next.receiving[place].messageKey(at: message.index)
         let plaintext = try MessageCipher(key, info: "OLM_KEYS")

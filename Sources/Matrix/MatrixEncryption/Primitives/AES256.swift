@@ -1,9 +1,9 @@
 import Basics
 import CLibcrypto
 
-/// AES with keys of 256 bits, by libcrypto.
+/// AES with 256-bit keys, implemented by libcrypto.
 package enum AES256 {
-    /// CBC with PKCS#7: even an empty text has 16 bytes.
+    /// Encrypts with CBC and PKCS#7 padding: even an empty text becomes 16 bytes.
     ///
     /// - Parameters:
     ///   - key: 32 bytes.
@@ -19,7 +19,7 @@ package enum AES256 {
         return ciphertext
     }
 
-    /// - Throws: `padding`. Whoever tells a peer of it gives the plaintext away: check the message's code first.
+    /// - Throws: `padding`. Reporting it to a peer would reveal the plaintext, so check the message's MAC first.
     package static func decryptCBC(
         _ ciphertext: [UInt8], key: SecretBytes, iv: SecretBytes
     ) throws(EncryptionError) -> SecretBytes {
@@ -34,7 +34,7 @@ package enum AES256 {
         return padded[0..<count]
     }
 
-    /// CTR, which counts over all 128 bits. The same both ways.
+    /// Encrypts or decrypts with CTR, counting over all 128 bits.
     package static func ctr(_ text: SecretBytes, key: SecretBytes, iv: [UInt8]) -> SecretBytes {
         SecretBytes(count: text.count) { result in
             let count = text.withUnsafeBytes {
@@ -44,13 +44,13 @@ package enum AES256 {
         }
     }
 
-    /// A piece of a longer text in CTR. The same both ways.
+    /// Encrypts or decrypts a piece of a longer text with CTR.
     ///
     /// - Parameters:
-    ///   - piece: Below 2 GiB.
-    ///   - offset: Where in the text it begins, in bytes.
+    ///   - piece: The piece, below 2 GiB.
+    ///   - offset: The offset of the piece in the text, in bytes.
     package static func ctr(_ piece: [UInt8], at offset: Int, key: SecretBytes, iv: [UInt8]) -> [UInt8] {
-        // The IV is a number, the highest byte first, which grows by one each block.
+        // The IV is a big-endian number, incremented for each block.
         var (counter, carry) = (iv, offset / 16)
         for index in counter.indices.reversed() where carry > 0 {
             carry += Int(counter[index])
@@ -70,7 +70,7 @@ package enum AES256 {
         return result
     }
 
-    /// - Returns: How much was written; nil if the padding is wrong.
+    /// - Returns: The number of bytes written; `nil` if the padding is wrong.
     private static func run(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, _ cipher: OpaquePointer?,
         _ key: SecretBytes, _ iv: SecretBytes, encrypts: Bool

@@ -1,14 +1,14 @@
 import Basics
 import CLibcrypto
 
-/// A public key of X25519 (RFC 7748).
+/// An X25519 public key (RFC 7748).
 package struct Curve25519PublicKey: PublicKeyBytes {
     package let bytes: [UInt8]
 
     package init(wellFormed bytes: [UInt8]) { self.bytes = bytes }
 }
 
-/// A pair of keys of X25519.
+/// An X25519 key pair.
 package struct Curve25519KeyPair: Sendable, Equatable {
     /// 32 random bytes, not clamped.
     package let privateKey: SecretBytes
@@ -19,7 +19,7 @@ package struct Curve25519KeyPair: Sendable, Equatable {
         self.init(wellFormed: random.secret(32))
     }
 
-    /// - Throws: `keyLength` unless there are 32.
+    /// - Throws: `keyLength` if there are not 32 bytes.
     package init(privateKey: SecretBytes) throws(EncryptionError) {
         guard privateKey.count == 32 else { throw .keyLength }
         self.init(wellFormed: privateKey)
@@ -33,7 +33,7 @@ package struct Curve25519KeyPair: Sendable, Equatable {
 
     package static func == (lhs: Curve25519KeyPair, rhs: Curve25519KeyPair) -> Bool { lhs.privateKey == rhs.privateKey }
 
-    /// - Throws: `lowOrder` if the result is zero, which it is with 12 public keys whatever the private one is.
+    /// - Throws: `lowOrder` if the result is zero, as with 12 public keys, whatever the private key.
     package func sharedSecret(with other: Curve25519PublicKey) throws(EncryptionError) -> SecretBytes {
         guard let peer = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, other.bytes, 32) else { throw .keyLength }
         defer { EVP_PKEY_free(peer) }

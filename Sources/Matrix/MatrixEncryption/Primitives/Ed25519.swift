@@ -2,7 +2,7 @@ import Basics
 import CLibcrypto
 import CLibsodium
 
-/// A public key of Ed25519 (RFC 8032).
+/// An Ed25519 public key (RFC 8032).
 package struct Ed25519PublicKey: PublicKeyBytes {
     package let bytes: [UInt8]
 
@@ -10,7 +10,7 @@ package struct Ed25519PublicKey: PublicKeyBytes {
 
     private static let isReady = sodium_init() >= 0
 
-    /// By libsodium: libcrypto 3.0 takes public keys of low order, under which one signature fits any message.
+    /// Uses libsodium: libcrypto 3.0 accepts public keys of low order, for which one signature fits any message.
     ///
     /// - Throws: `signature`.
     package func verify(_ signature: [UInt8], of message: [UInt8]) throws(EncryptionError) {
@@ -21,7 +21,7 @@ package struct Ed25519PublicKey: PublicKeyBytes {
     }
 }
 
-/// A pair of keys of Ed25519.
+/// An Ed25519 key pair.
 package struct Ed25519KeyPair: Sendable, Equatable {
     /// 32 bytes.
     package let seed: SecretBytes
@@ -32,7 +32,7 @@ package struct Ed25519KeyPair: Sendable, Equatable {
         self.init(wellFormed: random.secret(32))
     }
 
-    /// - Throws: `keyLength` unless there are 32 bytes.
+    /// - Throws: `keyLength` if there are not 32 bytes.
     package init(seed: SecretBytes) throws(EncryptionError) {
         guard seed.count == 32 else { throw .keyLength }
         self.init(wellFormed: seed)
@@ -46,7 +46,7 @@ package struct Ed25519KeyPair: Sendable, Equatable {
 
     package static func == (lhs: Ed25519KeyPair, rhs: Ed25519KeyPair) -> Bool { lhs.seed == rhs.seed }
 
-    /// 64 bytes.
+    /// Returns the signature, 64 bytes.
     package func signature(of message: [UInt8]) -> [UInt8] {
         let context = EVP_MD_CTX_new()
         defer { EVP_MD_CTX_free(context) }

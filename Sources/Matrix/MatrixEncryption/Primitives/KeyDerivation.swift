@@ -1,9 +1,9 @@
 import Basics
 import CLibcrypto
 
-/// HMAC, HKDF and PBKDF2, on libcrypto.
+/// HMAC, HKDF and PBKDF2, based on libcrypto.
 package enum KeyDerivation {
-    /// HMAC-SHA-256 (RFC 2104): 32 bytes.
+    /// Returns the HMAC-SHA-256 (RFC 2104), 32 bytes.
     package static func hmac(key: SecretBytes, _ message: [UInt8]) -> SecretBytes {
         message.withUnsafeBytes { hmac(key: key, $0) }
     }
@@ -17,16 +17,16 @@ package enum KeyDerivation {
         return SecretBytes(count: 32) { hmac.write(message, into: $0) }
     }
 
-    /// Whether `tag` is how the code of the message begins. Takes the same time wherever it differs.
+    /// Returns whether `tag` is a prefix of the message's MAC, in constant time.
     package static func isCode(_ tag: [UInt8], of message: [UInt8], key: SecretBytes, length: Int) -> Bool {
         hmac(key: key, message)[0..<length] == SecretBytes(tag)
     }
 
-    /// HKDF with SHA-256 (RFC 5869).
+    /// Derives a key with HKDF and SHA-256 (RFC 5869).
     ///
     /// - Parameters:
-    ///   - salt: Nil for 32 zero bytes.
-    ///   - count: At most 8,160.
+    ///   - salt: The salt; `nil` for 32 zero bytes.
+    ///   - count: The number of bytes, at most 8,160.
     package static func hkdf(_ secret: SecretBytes, salt: SecretBytes? = nil, info: String, count: Int) -> SecretBytes {
         let expansion = HMACSHA256(key: hmac(key: salt ?? noSalt, secret))
         let info = Array(info.utf8)
@@ -42,7 +42,8 @@ package enum KeyDerivation {
 
     private static let noSalt = SecretBytes(repeatElement(0, count: 32))
 
-    /// PBKDF2 with HMAC-SHA-512 (RFC 8018). Takes about a microsecond a round: call it where nobody waits.
+    /// Derives a key with PBKDF2 and HMAC-SHA-512 (RFC 8018) in about a microsecond per round: call it in the
+    /// background.
     ///
     /// - Parameter rounds: At least 1.
     package static func pbkdf2(passphrase: String, salt: [UInt8], rounds: Int, count: Int) -> SecretBytes {
@@ -60,13 +61,13 @@ package enum KeyDerivation {
     }
 }
 
-/// HMAC by hand, on a digest that was looked up once: libcrypto's own looks it up each time, which takes three times as long
+/// HMAC on a digest that is looked up once. libcrypto's own HMAC looks it up each time, which takes three times as long
 /// as the digests themselves.
 private struct HMACSHA256: ~Copyable {
     private static let blockSize = 64
 
     private let context: OpaquePointer?
-    /// A block of the key for the inner digest, and one for the outer.
+    /// The key blocks for the inner and the outer digest.
     private let pads: SecretBytes
 
     init(key: SecretBytes) {
@@ -83,11 +84,11 @@ private struct HMACSHA256: ~Copyable {
         }
     }
 
-    deinit { EVP_MD_CTX_free(context) }  // which wipes it
+    deinit { EVP_MD_CTX_free(context) }  // this wipes it
 
     /// - Parameters:
     ///   - more: A second part of the message.
-    ///   - result: 32 bytes.
+    ///   - result: The MAC, 32 bytes.
     func write(
         _ message: UnsafeRawBufferPointer,
         _ more: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
@@ -110,16 +111,16 @@ private struct HMACSHA256: ~Copyable {
     }
 }
 
-/// Algorithms of libcrypto. Named by its constants, each would be looked up at each use, under locks.
+/// Algorithms of libcrypto, looked up once. With its constants, each use would look them up again, under locks.
 enum Algorithms {
-    // Unsafe: nothing changes them, and they are never freed.
+    // Unsafe: never changed or freed.
     nonisolated(unsafe) static let sha256 = LibCrypto.isReady ? EVP_MD_fetch(nil, "SHA256", nil) : nil
     nonisolated(unsafe) static let aes256CBC = LibCrypto.isReady ? EVP_CIPHER_fetch(nil, "AES-256-CBC", nil) : nil
     nonisolated(unsafe) static let aes256CTR = LibCrypto.isReady ? EVP_CIPHER_fetch(nil, "AES-256-CTR", nil) : nil
 }
 
 extension UnsafeRawBufferPointer {
-    /// Where they begin, for C.
+    /// The start of the buffer, for C.
     var bytes: UnsafePointer<UInt8>? { baseAddress?.assumingMemoryBound(to: UInt8.self) }
 }
 

@@ -1,7 +1,7 @@
 import Basics
 import CLibcrypto
 
-/// 32 bytes that anybody may see.
+/// A public key of 32 bytes.
 package protocol PublicKeyBytes: Hashable, Sendable {
     var bytes: [UInt8] { get }
 
@@ -10,7 +10,7 @@ package protocol PublicKeyBytes: Hashable, Sendable {
 }
 
 extension PublicKeyBytes {
-    /// - Throws: `keyLength` unless there are 32.
+    /// - Throws: `keyLength` if there are not 32 bytes.
     package init(_ bytes: some Collection<UInt8>) throws(EncryptionError) {
         guard bytes.count == 32 else { throw .keyLength }
         self.init(wellFormed: Array(bytes))
@@ -23,9 +23,9 @@ extension PublicKeyBytes {
     package var base64: String { UnpaddedBase64.encode(bytes) }
 }
 
-/// A private key as libcrypto keeps it: to make it takes as long as to sign.
+/// A private key in libcrypto's form. Creating it takes as long as signing.
 final class PrivateKey: @unchecked Sendable {
-    // Unchecked: nothing changes it once it is made.
+    // Unchecked: never changed after creation.
     let pointer: OpaquePointer?
 
     /// - Parameters:
@@ -37,7 +37,7 @@ final class PrivateKey: @unchecked Sendable {
         precondition(pointer != nil, "libcrypto has no Curve25519")
     }
 
-    deinit { EVP_PKEY_free(pointer) }  // which wipes it
+    deinit { EVP_PKEY_free(pointer) }  // this wipes it
 
     func publicKey<Key: PublicKeyBytes>() -> Key {
         var (bytes, count) = ([UInt8](repeating: 0, count: 32), 32)

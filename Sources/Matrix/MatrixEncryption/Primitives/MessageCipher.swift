@@ -1,4 +1,4 @@
-/// The keys of one message, and the cipher of both ratchets: AES-256-CBC, and eight bytes of HMAC-SHA-256 over everything
+/// The keys of a message, and the cipher of both ratchets: AES-256-CBC, and eight bytes of HMAC-SHA-256 over everything
 /// before them.
 struct MessageCipher {
     static let codeLength = 8
@@ -7,7 +7,7 @@ struct MessageCipher {
     private let macKey: SecretBytes
     private let iv: SecretBytes
 
-    /// - Parameter info: Names what the keys are for.
+    /// - Parameter info: The purpose of the keys.
     init(_ secret: SecretBytes, info: String) {
         let keys = KeyDerivation.hkdf(secret, info: info, count: 80)
         (aesKey, macKey, iv) = (keys[0..<32], keys[32..<64], keys[64..<80])
@@ -22,8 +22,8 @@ struct MessageCipher {
     }
 
     /// - Parameters:
-    ///   - body: The bytes as they came, up to the code.
-    ///   - ciphertext: A part of them.
+    ///   - body: The received bytes, up to the MAC.
+    ///   - ciphertext: The ciphertext within the body.
     func decrypt(
         _ ciphertext: ArraySlice<UInt8>, body: ArraySlice<UInt8>, code: ArraySlice<UInt8>
     ) throws(EncryptionError) -> SecretBytes {

@@ -1,4 +1,4 @@
-/// Numbers of seven bits a byte, the lowest first.
+/// Little-endian numbers of seven bits per byte.
 package enum Varint {
     package static func append(_ value: UInt64, to bytes: inout [UInt8]) {
         var value = value
@@ -9,7 +9,7 @@ package enum Varint {
         bytes.append(UInt8(truncatingIfNeeded: value))
     }
 
-    /// - Parameter position: Where it begins; afterwards where it ends.
+    /// - Parameter position: The start of the number; set to its end.
     package static func read(_ bytes: ArraySlice<UInt8>, at position: inout Int) throws(EncryptionError) -> UInt64 {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), through: 63, by: 7) {
@@ -24,14 +24,14 @@ package enum Varint {
     }
 }
 
-/// The fields of an Olm or Megolm message: each a tag, then a number or a length and bytes.
+/// The fields of an Olm or Megolm message. Each is a tag, followed by a number or by a length and bytes.
 ///
-/// Fields of unknown numbers are passed over; of a repeated one the last counts.
+/// Fields with unknown tags are skipped. If a field is repeated, the last one is used.
 struct MessageFields {
     private var numbers: [UInt64: UInt64] = [:]
     private var texts: [UInt64: ArraySlice<UInt8>] = [:]
 
-    /// - Parameter known: Their tags. A field of a known number with another type is refused.
+    /// - Parameter known: The known tags. A known field with the wrong type is refused.
     init(_ bytes: ArraySlice<UInt8>, known: Set<UInt64>) throws(EncryptionError) {
         var position = bytes.startIndex
         while position < bytes.endIndex {
@@ -49,12 +49,12 @@ struct MessageFields {
             default: throw .wireType
             }
         }
-        // What nobody asks for need not stay.
+        // Drop unused fields.
         numbers = numbers.filter { known.contains($0.key) }
         texts = texts.filter { known.contains($0.key) }
     }
 
-    /// 0 if it is absent.
+    /// Returns a number; 0 if it is absent.
     func number(_ tag: UInt64) -> UInt64 { numbers[tag] ?? 0 }
 
     func bytes(_ tag: UInt64) throws(EncryptionError) -> ArraySlice<UInt8> {
@@ -65,8 +65,8 @@ struct MessageFields {
     func key(_ tag: UInt64) throws(EncryptionError) -> Curve25519PublicKey {
         let bytes = try bytes(tag)
         guard bytes.count == 32 else { throw .fieldLength }
-        // X25519 ignores the highest bit (RFC 7748, 5), and nobody sets it. With it, a message that was read already would open
-        // another session by the same fallback key.
+        // X25519 ignores the highest bit (RFC 7748, 5), and nobody sets it. With it, an already decrypted message would
+        // open another session with the same fallback key.
         guard bytes.last.map({ $0 < 0x80 }) == true else { throw .keyEncoding }
         return try Curve25519PublicKey(bytes)
     }

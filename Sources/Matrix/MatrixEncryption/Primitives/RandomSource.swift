@@ -1,17 +1,17 @@
 import Basics
 import CLibcrypto
 
-/// Where random bytes come from: the system's generator, or in tests bytes that are known.
+/// A source of random bytes: the system's generator or, in tests, known bytes.
 package struct RandomSource: Sendable {
     private let fill: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
-    /// - Parameter fill: Fills all of what it gets.
+    /// - Parameter fill: Fills the whole buffer.
     package init(fill: @escaping @Sendable (UnsafeMutableRawBufferPointer) -> Void) {
         self.fill = fill
     }
 
-    /// libcrypto's generator for private values, seeded by the kernel. A process that has no random bytes ends: whatever it
-    /// made of others could be guessed.
+    /// libcrypto's generator for private values, seeded by the kernel. Without random bytes the process ends, since
+    /// anything it created could be guessed.
     package static let system = RandomSource { buffer in
         precondition(LibCrypto.isReady, "libcrypto cannot be used")
         guard let start = buffer.baseAddress else { return }
@@ -24,19 +24,19 @@ package struct RandomSource: Sendable {
         SecretBytes(count: count, fill: fill)
     }
 
-    /// Those that may be seen: salts, ids.
+    /// Returns random bytes for public values: salts, ids.
     package func bytes(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         bytes.withUnsafeMutableBytes { fill($0) }
         return bytes
     }
 
-    /// Letters and digits, each as likely as the others.
+    /// Returns uniformly distributed letters and digits.
     package func text(_ count: Int) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var text: [UInt8] = []
         while text.count < count {
-            // Of 256 values 248 are four times each character; the others would favour the first eight.
+            // 248 of 256 values are four times each character. The others would favour the first eight.
             text += bytes(count - text.count).filter { $0 < 248 }.map { alphabet[Int($0) % alphabet.count] }
         }
         return String(decoding: text, as: UTF8.self)

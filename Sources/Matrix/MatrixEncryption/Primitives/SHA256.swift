@@ -1,9 +1,9 @@
 import Basics
 import CLibcrypto
 
-/// SHA-256 of bytes that come in pieces.
+/// An incremental SHA-256.
 package struct SHA256: ~Copyable, @unchecked Sendable {
-    // Unchecked: it has one owner, and so does what it points at.
+    // Unchecked: both the value and the object it points to have one owner.
     private let context: OpaquePointer?
 
     package init() {
@@ -18,7 +18,7 @@ package struct SHA256: ~Copyable, @unchecked Sendable {
         precondition(EVP_DigestUpdate(context, bytes, bytes.count) == 1, "libcrypto has no SHA-256")
     }
 
-    /// 32 bytes.
+    /// Returns the digest, 32 bytes.
     package consuming func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: 32)
         precondition(EVP_DigestFinal_ex(context, &digest, nil) == 1, "libcrypto has no SHA-256")

@@ -1,14 +1,14 @@
 import Basics
 import CLibsodium
 
-/// Bytes that nobody else may see. They never change, and are wiped when the last owner lets go of them.
+/// Confidential bytes. They never change, and are wiped when the last owner releases them.
 ///
-/// Nothing prints, dumps or encodes them by accident. Equality takes the same time wherever two of them first differ.
+/// They cannot be printed, dumped or encoded by accident. Comparison takes constant time.
 package final class SecretBytes: Confidential, Equatable, @unchecked Sendable {
-    // Unchecked: nothing writes to them after `init`.
+    // Unchecked: never written after `init`.
     private let memory: UnsafeMutableRawBufferPointer
 
-    /// - Parameter fill: Gets `count` bytes, all zero.
+    /// - Parameter fill: Receives `count` zero bytes.
     package init<Failure: Error>(
         count: Int, fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -21,7 +21,7 @@ package final class SecretBytes: Confidential, Equatable, @unchecked Sendable {
         self.init(count: bytes.count) { $0.copyBytes(from: bytes) }
     }
 
-    /// Several, one after the other.
+    /// Joins several values.
     package convenience init(joining parts: [SecretBytes]) {
         self.init(count: parts.reduce(0) { $0 + $1.count }) { memory in
             var offset = 0
@@ -40,7 +40,7 @@ package final class SecretBytes: Confidential, Equatable, @unchecked Sendable {
 
     package var count: Int { memory.count }
 
-    /// Secrets are not to be copied into arrays, except where they leave: into a file, an answer or a database.
+    /// Gives access to the bytes. Copy them into arrays only where they leave: for a file, an answer or a database.
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,7 +1,7 @@
-/// Base64 as Matrix writes it: without padding (RFC 4648, section 4; in JSON web keys section 5).
+/// Base64 in Matrix's form: without padding (RFC 4648, section 4; in JSON web keys section 5).
 ///
-/// Reading takes padding if it is right. Other characters and unused bits that are set are refused, so that a value has one
-/// spelling beside the padding. Both ways do without tables, whose timing tells of secrets.
+/// The decoder accepts correct padding. It refuses other characters and set unused bits, so that a value has only one
+/// encoding apart from the padding. Both directions avoid tables, whose timing reveals secrets.
 package enum UnpaddedBase64 {
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         Array(bytes).withUnsafeBytes { encode($0, forURL: false) }
@@ -11,7 +11,7 @@ package enum UnpaddedBase64 {
         secret.withUnsafeBytes { encode($0, forURL: false) }
     }
 
-    /// With `-` and `_`, for JSON web keys.
+    /// Encodes with `-` and `_`, for JSON web keys.
     package static func encodeForURL(_ secret: SecretBytes) -> String {
         secret.withUnsafeBytes { encode($0, forURL: true) }
     }
@@ -27,7 +27,7 @@ package enum UnpaddedBase64 {
         }
     }
 
-    /// Takes the characters of both alphabets.
+    /// Decodes the characters of both alphabets.
     package static func decodeSecretForURL(_ text: String) throws(EncryptionError) -> SecretBytes {
         let text = try digits(of: text)
         return try SecretBytes(count: text.count * 3 / 4) { buffer throws(EncryptionError) in
@@ -50,7 +50,7 @@ package enum UnpaddedBase64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Without the padding.
+    /// Returns the text without padding.
     private static func digits(of text: String) throws(EncryptionError) -> ArraySlice<UInt8> {
         let padded = Array(text.utf8)
         let padding = padded.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
@@ -66,7 +66,7 @@ package enum UnpaddedBase64 {
         var wrong = 0
         for digit in digits {
             let value = value(digit, forURL)
-            wrong |= value  // negative from now on if one is
+            wrong |= value  // stays negative once one is
             (bits, count) = (bits << 6 | UInt32(truncatingIfNeeded: value & 63), count + 6)
             if count >= 8 {
                 count -= 8
@@ -77,7 +77,7 @@ package enum UnpaddedBase64 {
         guard wrong >= 0, bits & (1 << count - 1) == 0 else { throw .base64 }
     }
 
-    /// All bits set if `lower <= value`.
+    /// Returns all bits set if `lower <= value`.
     private static func mask(_ lower: Int, _ value: Int) -> Int { (lower - 1 - value) >> 63 }
 
     private static func digit(_ value: Int, _ forURL: Bool) -> UInt8 {
@@ -89,7 +89,7 @@ package enum UnpaddedBase64 {
         return UInt8(truncatingIfNeeded: digit)
     }
 
-    /// -1 for what is no digit.
+    /// Returns the value of a digit, or -1 if it is invalid.
     private static func value(_ digit: UInt8, _ forURL: Bool) -> Int {
         let digit = Int(digit)
         func range(_ first: Unicode.Scalar, _ last: Unicode.Scalar, value: Int) -> Int {

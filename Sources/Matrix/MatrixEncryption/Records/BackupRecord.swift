@@ -1,16 +1,16 @@
 import JSONBytes
 
-/// What the server has said of its backup.
+/// The server's backup.
 struct BackupRecord: Record, Equatable {
     static let kind = RecordKind.backup
     private static let version: UInt8 = 1
 
-    /// Nil if there is none.
+    /// The current backup; `nil` if there is none.
     let current: Current?
 
     struct Current: Sendable, Equatable {
         let version: String
-        /// Nil if it is of a kind that this library does not know.
+        /// The authentication data; `nil` if this library does not support its kind.
         let authData: KeyBackupAuthData?
     }
 

@@ -12,7 +12,7 @@ package struct DeviceAddress: Hashable, Sendable {
         lhs.user.isExactly(rhs.user) && lhs.device.isExactly(rhs.device)
     }
 
-    /// User ids hold no line break: what a server sends as one does not match any member.
+    /// User ids contain no line break. One that a server sends with a line break matches no member.
     var key: String { user + "\n" + device }
 
     init?(key: String) {
@@ -22,12 +22,12 @@ package struct DeviceAddress: Hashable, Sendable {
     }
 }
 
-/// A device of a user, as it was first seen.
+/// A user's device, as first seen.
 package struct DeviceRecord: Record, Equatable {
     package static let kind = RecordKind.device
     private static let version: UInt8 = 1
 
-    /// What this user has decided about it.
+    /// The user's own decision about it.
     package enum LocalTrust: UInt8, Sendable {
         case unset
         case verified
@@ -36,17 +36,17 @@ package struct DeviceRecord: Record, Equatable {
 
     package var keys: DeviceKeys
     package var trust = LocalTrust.unset
-    /// The server lists it. Otherwise it has only announced itself, or is gone.
+    /// Whether the server lists it. Otherwise it has only announced itself, or is gone.
     package var isListed: Bool
-    /// It was listed once, and is not any more. Its keys are remembered.
+    /// Whether it was listed once and no longer is. Its keys are kept.
     package var isDeleted = false
-    /// The server has named other keys for it.
+    /// Whether the server has listed other keys for it.
     package var isSuspicious = false
-    /// Counts how often a new channel to it was needed since the old one was out of step.
+    /// The number of new channels needed because the old one was out of step.
     package var wedgingIndex: UInt64 = 0
-    /// Milliseconds since 1970 when the last of these was made; 0 for none.
+    /// The time of the last one in milliseconds since 1970; 0 for none.
     package var lastUnwedged: UInt64 = 0
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     package let firstSeen: UInt64
 
     package init(keys: DeviceKeys, isListed: Bool, firstSeen: UInt64) {
@@ -55,7 +55,7 @@ package struct DeviceRecord: Record, Equatable {
 
     package var address: DeviceAddress { DeviceAddress(keys.userID, keys.deviceID) }
 
-    /// It can be given keys.
+    /// Whether it can be given keys.
     package var isUsable: Bool { isListed && !isDeleted }
 
     package var state: SecretBytes {
@@ -73,7 +73,7 @@ package struct DeviceRecord: Record, Equatable {
         var reader = try StateReader(state, version: Self.version)
         let (user, device) = (try reader.text(), try reader.text())
         guard let json = JSONView(Array(try reader.text().utf8)) else { throw .state }
-        // Its own signature was checked when it came.
+        // Its own signature was verified on arrival.
         keys = try DeviceKeys(stored: json, user: user, device: device)
         guard let trust = LocalTrust(rawValue: try reader.number()) else { throw .state }
         self.trust = trust
@@ -85,7 +85,7 @@ package struct DeviceRecord: Record, Equatable {
     }
 }
 
-/// Whose an identity key is: the first device that had it.
+/// The owner of an identity key: the first device that used it.
 struct DeviceByKeyRecord: Record, Equatable {
     static let kind = RecordKind.deviceByKey
     private static let version: UInt8 = 1
@@ -113,22 +113,22 @@ package struct IdentityRecord: Record, Equatable {
     package static let kind = RecordKind.identity
     private static let version: UInt8 = 1
 
-    /// As the server has it now.
+    /// The master key that the server has now.
     package var master: CrossSigningKey
-    /// Signed by ``master``.
+    /// The self-signing key, signed by ``master``.
     package var selfSigning: CrossSigningKey?
-    /// Our own only; signed by ``master``.
+    /// The user-signing key, signed by ``master``. Only for our own user.
     package var userSigning: CrossSigningKey?
-    /// The master key that was seen first, or that this user has accepted since.
+    /// The first master key seen, or the one that this user has accepted since.
     package var pinned: Ed25519PublicKey
-    /// The user was verified with the pinned key. Of our own: this device trusts the master key.
+    /// Whether the user was verified with the pinned key. For our own user: whether this device trusts the master key.
     package var wasVerified = false
 
     package init(master: CrossSigningKey) {
         (self.master, pinned) = (master, master.publicKey)
     }
 
-    /// The server names another master key than the one that is pinned.
+    /// Whether the server's master key differs from the pinned one.
     package var hasChanged: Bool { master.publicKey != pinned }
 
     package var state: SecretBytes {
@@ -157,15 +157,15 @@ package struct IdentityRecord: Record, Equatable {
     }
 }
 
-/// Whether a user's devices are known as they are now.
+/// Whether a user's devices are up to date.
 struct TrackedUserRecord: Record, Equatable {
     static let kind = RecordKind.trackedUser
     private static let version: UInt8 = 2
 
     var isOutdated: Bool
-    /// Counts the changes: an answer to a query of before a change does not make up for it.
+    /// A counter of changes. The answer to a query from before a change does not cover it.
     var generation: UInt64
-    /// Is in an encrypted room with us, and not only somebody who has sent something.
+    /// Whether the user is in an encrypted room with us, rather than only the sender of a message.
     var isMember: Bool
 
     init(isOutdated: Bool = true, generation: UInt64 = 0, isMember: Bool = true) {

@@ -1,16 +1,16 @@
 import JSONBytes
 
-/// A bundle of a room's keys that is to be given to somebody who was invited.
+/// A bundle of a room's keys to share with an invited user.
 struct HistoryShareRecord: Record, Equatable {
     static let kind = RecordKind.historyShare
     private static let version: UInt8 = 1
 
     let user: String
-    /// Of `m.room_key_bundle`: it holds the key of the file.
+    /// The content of `m.room_key_bundle`, including the key of the file.
     let content: JSONView
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     let time: UInt64
-    /// Ids of devices that have it.
+    /// The ids of devices that have received it.
     var given: [String] = []
 
     init(user: String, content: JSONView, time: UInt64) {
@@ -40,19 +40,19 @@ struct HistoryShareRecord: Record, Equatable {
     static func == (lhs: HistoryShareRecord, rhs: HistoryShareRecord) -> Bool { lhs.state == rhs.state }
 }
 
-/// A bundle of a room's keys that somebody has offered.
+/// A bundle of a room's keys that another user has offered.
 struct HistoryOfferRecord: Record, Equatable {
     static let kind = RecordKind.historyOffer
     private static let version: UInt8 = 1
 
     let roomId: String
     let user: String
-    /// The identity key of the device that has made it.
+    /// The identity key of the device that created it.
     let curve25519: Curve25519PublicKey
     let file: EncryptedFile
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     let time: UInt64
-    /// The application knows of it.
+    /// Whether it was reported to the application.
     var isTold = false
 
     init(roomId: String, user: String, curve25519: Curve25519PublicKey, file: EncryptedFile, time: UInt64) {
@@ -83,13 +83,13 @@ struct HistoryOfferRecord: Record, Equatable {
     }
 }
 
-/// Who has invited this user to a room that he has joined.
+/// The user whose invitation to a room this user has accepted.
 struct InvitationRecord: Record, Equatable {
     static let kind = RecordKind.invitation
     private static let version: UInt8 = 1
 
     let inviter: String
-    /// Milliseconds since 1970 of the joining.
+    /// The time of joining in milliseconds since 1970.
     let time: UInt64
 
     init(inviter: String, time: UInt64) { (self.inviter, self.time) = (inviter, time) }

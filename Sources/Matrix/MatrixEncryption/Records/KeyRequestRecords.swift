@@ -1,11 +1,11 @@
 import Basics
 
-/// A session of a room.
+/// The address of a room session.
 struct SessionAddress: Hashable, Sendable {
     let roomId: String
     let sessionId: String
 
-    /// - Returns: Nil for ids longer than any server or device makes.
+    /// - Returns: `nil` if an id is longer than any that servers or devices create.
     init?(_ roomId: String, _ sessionId: String) {
         guard roomId.utf8.count <= 255, sessionId.utf8.count <= 64, !sessionId.utf8.contains(Self.lineBreak) else {
             return nil
@@ -27,29 +27,29 @@ struct SessionAddress: Hashable, Sendable {
     }
 }
 
-/// A session that events wait for, and what was done to get it.
+/// A session that events are waiting for, and the attempts to get it.
 struct MissingSessionRecord: Record, Equatable {
     static let kind = RecordKind.missingSession
     private static let version: UInt8 = 2
 
-    /// What our other devices were asked.
+    /// The request sent to our other devices.
     struct Request: Sendable, Equatable {
         let id: String
-        /// Ids of the devices that it went to.
+        /// The ids of the devices that received it.
         let devices: [String]
     }
 
-    /// Milliseconds since 1970 when an event last waited for it.
+    /// The time at which an event last needed it, in milliseconds since 1970.
     var wanted: UInt64
-    /// Milliseconds since 1970 when the backup was asked for it; 0 for never.
+    /// The time at which it was looked for in the backup, in milliseconds since 1970; 0 for never.
     var sought: UInt64 = 0
     var request: Request?
-    /// What the event says of its sender's key, if the sender has a device of that key: older clients look for the session by it.
+    /// The sender's key in the event, if the sender has a device with it. Older clients use it to look for the session.
     var senderKey: String?
 
     init(wanted: UInt64, senderKey: String?) { (self.wanted, self.senderKey) = (wanted, senderKey) }
 
-    /// Whether the backup is to be asked, which has it later perhaps.
+    /// Whether to look in the backup, which may have it by now.
     var isToBeSought: Bool { sought == 0 || wanted > sought }
 
     var state: SecretBytes {
@@ -77,7 +77,7 @@ struct MissingSessionRecord: Record, Equatable {
     }
 }
 
-/// What another device has asked this one for, and was not answered yet.
+/// An unanswered request from another device.
 struct QuestionRecord: Record, Equatable {
     static let kind = RecordKind.question
     private static let version: UInt8 = 1
@@ -90,7 +90,7 @@ struct QuestionRecord: Record, Equatable {
     let device: DeviceAddress
     let requestId: String
     let subject: Subject
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     let time: UInt64
 
     init(device: DeviceAddress, requestId: String, subject: Subject, time: UInt64) {
@@ -132,13 +132,13 @@ struct QuestionRecord: Record, Equatable {
     }
 }
 
-/// A secret that this device lacks, and which of our other devices were asked for it.
+/// A secret that this device lacks, and those of our other devices that were asked for it.
 struct SecretRequestRecord: Record, Equatable {
     static let kind = RecordKind.secretRequest
     private static let version: UInt8 = 1
 
     let id: String
-    /// Ids of the devices that it went to; empty before it was sent.
+    /// The ids of the devices that received the request; empty before it is sent.
     var devices: [String]
 
     init(id: String, devices: [String] = []) { (self.id, self.devices) = (id, devices) }
@@ -158,13 +158,13 @@ struct SecretRequestRecord: Record, Equatable {
     }
 }
 
-/// How often something was done within an hour.
+/// The number of times something was done within an hour.
 struct HourlyCountRecord: Record, Equatable {
     static let kind = RecordKind.hourlyCount
     private static let version: UInt8 = 1
     private static let hour: UInt64 = 3_600_000
 
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     private var start: UInt64 = 0
     private var count: UInt64 = 0
 
@@ -172,9 +172,9 @@ struct HourlyCountRecord: Record, Equatable {
 
     /// Counts one more.
     ///
-    /// - Returns: Whether that is within the limit.
+    /// - Returns: Whether the number is within the limit.
     mutating func take(one limit: UInt64, at now: UInt64) -> Bool {
-        // A clock that was put back stops nothing for ever.
+        // A clock that was set back must not block this for ever.
         if now < start || now - start >= Self.hour { (start, count) = (now, 0) }
         guard count < limit else { return false }
         count += 1

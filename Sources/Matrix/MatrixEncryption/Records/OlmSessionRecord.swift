@@ -1,12 +1,12 @@
-/// A channel to a device, and whose it has proved to be.
+/// A channel to a device, and its proven owner.
 struct OlmSessionRecord: Record, Equatable {
     static let kind = RecordKind.olmSession
     private static let version: UInt8 = 1
 
     var session: OlmSession
-    /// Milliseconds since 1970 of its making, or of the last message that came by it: the newest is sent with.
+    /// Milliseconds since 1970 of its creation or last received message. The newest channel is used for sending.
     var lastUsed: UInt64
-    /// Whose it is; nil until a message has proved it.
+    /// The owner; `nil` until a message has proved it.
     var owner: Owner?
 
     struct Owner: Hashable, Sendable {

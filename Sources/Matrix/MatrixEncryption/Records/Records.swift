@@ -1,58 +1,58 @@
 import Basics
 
-/// What is kept: one kind a table, as it were.
+/// The kinds of stored records, comparable to tables.
 package enum RecordKind: String, Sendable, CaseIterable {
     /// This device's keys. Scope and key: empty.
     case account
     /// A channel to a device. Scope: its identity key; key: the session's id.
     case olmSession
-    /// What opens messages of a room. Scope: the room; key: the session's id.
+    /// A session that decrypts a room's messages. Scope: the room; key: the session's id.
     case inboundSession
-    /// What this device encrypts with. Key: the room.
+    /// The session with which this device encrypts. Key: the room.
     case outboundSession
-    /// Who has been given an outbound session. Scope: the session's id; key: user and device, as `DeviceAddress` has them.
+    /// A recipient of an outbound session. Scope: the session's id; key: user and device, as in `DeviceAddress`.
     case share
-    /// Which event a message was. Scope: room and session; key: the index.
+    /// The event of a message index. Scope: room and session; key: the index.
     case messageIndex
-    /// Scope: the user; key: the device.
+    /// A device. Scope: the user; key: the device.
     case device
-    /// Whose an identity key is. Key: the key.
+    /// The owner of an identity key. Key: the key.
     case deviceByKey
     /// A user's cross-signing keys. Key: the user.
     case identity
-    /// Whether a user's devices are known as they are now. Key: the user.
+    /// Whether a user's devices are up to date. Key: the user.
     case trackedUser
-    /// Requests that are to be sent, also after a crash. Key: a number, in order.
+    /// Requests to send, even after a crash. Key: a number, in order.
     case outbox
-    /// Why somebody was not given a session. Scope: the room; key: the session.
+    /// The reason for withholding a session. Scope: the room; key: the session.
     case withheld
-    /// Decrypted messages of devices that are not known yet. Scope: the user; key: a number.
+    /// Decrypted messages from unknown devices. Scope: the user; key: a number.
     case heldMessage
     /// A room's encryption. Key: the room.
     case room
-    /// Secrets such as the seeds of cross-signing keys. Key: the name; scope: empty, or `new` before they count.
+    /// Secrets such as the seeds of cross-signing keys. Key: the name; scope: empty, or `new` until they take effect.
     case secret
     /// Single values. Key: the name.
     case setting
-    /// Sessions that events wait for. Key: room and session, as `SessionAddress` has them.
+    /// Sessions that events are waiting for. Key: room and session, as in `SessionAddress`.
     case missingSession
-    /// What other devices have asked for. Key: user, device and the request's id.
+    /// Requests from other devices. Key: user, device and the request's id.
     case question
-    /// Secrets that other devices were asked for. Key: the name.
+    /// Secrets requested from other devices. Key: the name.
     case secretRequest
-    /// How often something was done within an hour. Scope: what; key: for whom.
+    /// The number of times something was done within an hour. Scope: what; key: for whom.
     case hourlyCount
-    /// What the server has said of its backup. Scope and key: empty.
+    /// The server's backup. Scope and key: empty.
     case backup
-    /// Histories that are to be given to invited users. Key: room and user.
+    /// Histories to share with invited users. Key: room and user.
     case historyShare
-    /// Histories that others have offered. Key: user and room.
+    /// Histories offered by other users. Key: user and room.
     case historyOffer
-    /// Who has invited this user. Key: the room.
+    /// The user who has invited this one. Key: the room.
     case invitation
 }
 
-/// Where a record stands.
+/// The address of a record.
 package struct RecordKey: Hashable, Sendable {
     package let kind: RecordKind
     package let scope: String
@@ -62,48 +62,48 @@ package struct RecordKey: Hashable, Sendable {
         (self.kind, self.scope, self.key) = (kind, scope, key)
     }
 
-    // `==` of String takes texts for equal that are different keys.
+    // `==` of String treats some different keys as equal.
     package static func == (lhs: RecordKey, rhs: RecordKey) -> Bool {
         lhs.kind == rhs.kind && lhs.scope.isExactly(rhs.scope) && lhs.key.isExactly(rhs.key)
     }
 }
 
-/// Where records are kept, as far as the machine asks: it reads, and hands over what is to be written.
+/// A store of records, as far as the machine needs it: the machine reads, and returns its changes.
 package protocol RecordStore: Sendable {
     /// - Throws: `store`.
     func record(_ key: RecordKey) throws(EncryptionError) -> SecretBytes?
 
-    /// All of a kind and a scope, in the order of their keys.
+    /// Returns all records of a kind and a scope, ordered by key.
     ///
     /// - Throws: `store`.
     func records(_ kind: RecordKind, scope: String) throws(EncryptionError) -> [(key: String, state: SecretBytes)]
 }
 
-/// A value that is kept.
+/// A stored value.
 package protocol Record: Sendable {
     static var kind: RecordKind { get }
     var state: SecretBytes { get }
 
-    /// - Throws: `state` for bytes that are not of this kind.
+    /// - Throws: `state` if the bytes are not of this kind.
     init(state: SecretBytes) throws(EncryptionError)
 }
 
-/// The records as they are, and those that a turn changes: to be committed as one, or thrown away.
+/// The stored records and the changes of a turn, to commit together or discard.
 package struct Records: Sendable {
     private let store: any RecordStore
-    /// Nil removes.
+    /// The changes; `nil` removes a record.
     package private(set) var changes: [RecordKey: SecretBytes?] = [:]
-    /// Those of a kind and a scope: a step that changes much looks at little of it each time.
+    /// The changes by kind and scope, so that a turn with many changes looks at few of them each time.
     private var changed: [RecordKey: Set<RecordKey>] = [:]
-    /// A ratchet that sends has moved: what goes with it must be safe on the disk before anything is sent, so that no power
-    /// cut makes it move again.
+    /// Whether a sending ratchet has advanced. The changes must then be safe on disk before anything is sent, so that a
+    /// power failure cannot make it repeat a step.
     package var movesSendingRatchet = false
-    /// How many were found that cannot be read. They stay where they are.
+    /// The number of unreadable records found. They are left in place.
     package private(set) var damaged = 0
 
     package init(_ store: any RecordStore) { self.store = store }
 
-    /// Nil for one that is not there, or cannot be read.
+    /// Returns a record; `nil` if it is missing or unreadable.
     package mutating func value<Value: Record>(
         _: Value.Type = Value.self, scope: String = "", key: String = ""
     ) throws(EncryptionError) -> Value? {
@@ -114,7 +114,7 @@ package struct Records: Sendable {
         return read(state)
     }
 
-    /// Those that can be read, in the order of their keys.
+    /// Returns the readable records, ordered by key.
     package mutating func values<Value: Record>(
         _: Value.Type = Value.self, scope: String = ""
     ) throws(EncryptionError) -> [(key: String, value: Value)] {
@@ -146,7 +146,7 @@ package struct Records: Sendable {
         change(RecordKey(kind, scope: scope, key: key), to: nil)
     }
 
-    /// All of a kind and a scope.
+    /// Removes all records of a kind and a scope.
     package mutating func removeAll(_ kind: RecordKind, scope: String) throws(EncryptionError) {
         for (key, _) in try store.records(kind, scope: scope) { remove(kind, scope: scope, key: key) }
         for place in changed[RecordKey(kind, scope: scope)] ?? [] { change(place, to: nil) }
@@ -160,7 +160,7 @@ package struct Records: Sendable {
 
 /// Records in memory.
 package struct RecordTable: Sendable {
-    /// By kind and scope, then by the whole place.
+    /// The records by kind and scope, then by complete key.
     private var scopes: [RecordKey: [RecordKey: SecretBytes]] = [:]
 
     package init() {}
@@ -170,19 +170,19 @@ package struct RecordTable: Sendable {
         set { scopes[RecordKey(place.kind, scope: place.scope), default: [:]][place] = newValue }
     }
 
-    /// In the order of their keys.
+    /// Returns records, ordered by key.
     package func records(_ kind: RecordKind, scope: String) -> [(key: String, state: SecretBytes)] {
         (scopes[RecordKey(kind, scope: scope)] ?? [:]).map { ($0.key.key, $0.value) }
             .sorted { $0.0.precedesExactly($1.0) }
     }
 
-    /// Nil removes.
+    /// Applies changes; `nil` removes a record.
     package mutating func apply(_ changes: [RecordKey: SecretBytes?]) {
         for (place, state) in changes { self[place] = state }
     }
 }
 
-/// Records in memory as a store of their own, for tests and simulations.
+/// An in-memory store of records, for tests and simulations.
 package final class MemoryRecords: RecordStore {
     private let table = Lock(RecordTable())
 

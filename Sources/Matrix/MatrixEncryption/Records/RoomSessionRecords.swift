@@ -1,23 +1,23 @@
-/// A session that opens messages of a room, and what is known of whose it is.
+/// A session that decrypts a room's messages, and what is known about its owner.
 package struct InboundSessionRecord: Record, Equatable {
     package static let kind = RecordKind.inboundSession
     private static let version: UInt8 = 1
 
-    /// How it came here.
+    /// The source of the session.
     package enum Source: UInt8, Sendable {
-        /// By `m.room_key` from its owner, or made by this device: the owner's keys are facts.
+        /// Received by `m.room_key` from its owner, or created by this device: the owner's keys are facts.
         case direct
-        /// From another device of ours.
+        /// Received from another device of ours.
         case forwarded
-        /// From a file.
+        /// Imported from a file.
         case imported
-        /// From the backup, which anybody may have written to.
+        /// Restored from the backup, to which anyone may have written.
         case backup
-        /// From somebody who has invited this user: the last of the forwarders vouches for it.
+        /// Received from a user who invited this one: the last of the forwarders vouches for it.
         case history
 
-        /// Of two sessions that cannot be the same the one from a better source stays. Anybody may write to the backup, and
-        /// whoever invites may lie; our own verified devices and files are better, and the owner is best.
+        /// The rank of the source: of two conflicting sessions, the one with the better source stays. Anyone can write
+        /// to the backup, and inviters may lie; our own verified devices and files are better, and the owner is best.
         var rank: Int {
             switch self {
             case .direct: 3
@@ -28,16 +28,15 @@ package struct InboundSessionRecord: Record, Equatable {
     }
 
     package var session: InboundGroupSession
-    /// Whose device it is. Of a ``Source/direct`` session a fact; otherwise what somebody claims, and empty texts if nobody
-    /// does.
+    /// The owner of the device. A fact for a ``Source/direct`` session; otherwise a claim, or empty if there is none.
     package var user: String
     package var device: String
     package var curve25519: Curve25519PublicKey
     package var ed25519: Ed25519PublicKey
     package var source: Source
-    /// New members of the room may be given it.
+    /// Whether new members of the room may receive it.
     package var isSharedHistory: Bool
-    /// Identity keys of those who have passed it on.
+    /// The identity keys of the devices that forwarded it.
     package var forwarders: [Curve25519PublicKey]
 
     package init(
@@ -81,12 +80,12 @@ struct OutboundSessionRecord: Record, Equatable {
     private static let version: UInt8 = 1
 
     var session: OutboundGroupSession
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     let created: UInt64
     var messageCount: UInt64 = 0
-    /// Whether new members may read what it encrypts, by the room's history visibility.
+    /// Whether new members may read its messages, by the room's history visibility.
     let isSharedHistory: Bool
-    /// The room's settings when it was made.
+    /// The room's settings when it was created.
     let settings: EncryptionSettings
 
     init(session: OutboundGroupSession, created: UInt64, isSharedHistory: Bool, settings: EncryptionSettings) {
@@ -114,17 +113,17 @@ struct OutboundSessionRecord: Record, Equatable {
     }
 }
 
-/// How a room is encrypted: the content of `m.room.encryption`.
+/// The encryption settings of a room: the content of `m.room.encryption`.
 package struct EncryptionSettings: Sendable, Equatable {
-    /// Messages, at most, that one session encrypts: 1 to 10,000.
+    /// The maximum number of messages per session: 1 to 10,000.
     package let rotationMessages: UInt64
-    /// Milliseconds, at most, that one session serves: at least an hour, so that a hostile room cannot make each message
-    /// costly.
+    /// The maximum lifetime of a session in milliseconds: at least an hour, so that a hostile room cannot make each
+    /// message costly.
     package let rotationPeriod: UInt64
 
     /// - Parameters:
-    ///   - messages: `rotation_period_msgs`; nil for 100.
-    ///   - period: `rotation_period_ms`; nil for a week.
+    ///   - messages: `rotation_period_msgs`; `nil` for 100.
+    ///   - period: `rotation_period_ms`; `nil` for a week.
     package init(messages: Int? = nil, period: Int? = nil) {
         rotationMessages = UInt64(min(max(messages ?? 100, 1), 10_000))
         rotationPeriod = UInt64(max(period ?? 604_800_000, 3_600_000))
@@ -140,15 +139,15 @@ package struct EncryptionSettings: Sendable, Equatable {
     }
 }
 
-/// A room that is encrypted, which it stays whatever its state says later.
+/// An encrypted room. It stays encrypted whatever its state says later.
 package struct EncryptedRoomRecord: Record, Equatable {
     package static let kind = RecordKind.room
     private static let version: UInt8 = 1
 
     package var settings: EncryptionSettings
-    /// Whether this device knows how to encrypt there.
+    /// Whether this device supports the room's encryption algorithm.
     package var isKnownAlgorithm: Bool
-    /// Devices that nobody has verified get no keys here.
+    /// Whether unverified devices receive no keys here.
     package var onlyVerified: Bool?
 
     package init(settings: EncryptionSettings, isKnownAlgorithm: Bool) {
@@ -172,31 +171,31 @@ package struct EncryptedRoomRecord: Record, Equatable {
     }
 }
 
-/// That a device was given an outbound session.
+/// The sharing of an outbound session with a device.
 struct ShareRecord: Record, Equatable {
     static let kind = RecordKind.share
     private static let version: UInt8 = 1
 
     enum Outcome: UInt8, Sendable {
-        /// The server has the message with it.
+        /// The server has accepted the message with it.
         case given
-        /// The message with it is on its way.
+        /// The message with it is being sent.
         case sending
-        /// It was told that it gets none.
+        /// The device was notified that it receives none.
         case withheld
-        /// No session to it could be made; it is tried again after an hour.
+        /// No channel to the device could be created. It is retried after an hour.
         case unreachable
-        /// The server has not taken the message with it. It may have come all the same.
+        /// The server has refused the message with it. It may have arrived all the same.
         case refused
     }
 
     let outcome: Outcome
-    /// From which message on the device can read.
+    /// The index of the first message that the device can decrypt.
     let index: UInt32
     let curve25519: Curve25519PublicKey
-    /// The device's, when it was given: after a new channel was made, it gets the session again.
+    /// The device's index at the time. After a new channel, the device receives the session again.
     let wedgingIndex: UInt64
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     let time: UInt64
 
     init(
@@ -216,7 +215,7 @@ struct ShareRecord: Record, Equatable {
         return writer.state
     }
 
-    /// What has become of it since.
+    /// Returns the record with a new outcome.
     func with(_ outcome: Outcome, at time: UInt64) -> ShareRecord {
         ShareRecord(outcome, index: index, curve25519: curve25519, wedgingIndex: wedgingIndex, time: time)
     }
@@ -231,13 +230,13 @@ struct ShareRecord: Record, Equatable {
     }
 }
 
-/// Which event a message was: another one with the same index is a replay.
+/// The event of a message index. Another event with the same index is a replay.
 struct MessageIndexRecord: Record, Equatable {
     static let kind = RecordKind.messageIndex
     private static let version: UInt8 = 1
 
     let eventId: String
-    /// Milliseconds since 1970, as the sender's server claims.
+    /// The time claimed by the sender's server, in milliseconds since 1970.
     let time: UInt64
 
     init(eventId: String, time: UInt64) { (self.eventId, self.time) = (eventId, time) }

@@ -14,7 +14,7 @@ package enum SecretName: String, Sendable, CaseIterable {
             }
     }
 
-    /// Nil for the key of the backup.
+    /// The usage of the key; `nil` for the key of the backup.
     package var usage: CrossSigningUsage? {
         switch self {
         case .master: .master
@@ -29,7 +29,7 @@ package enum SecretName: String, Sendable, CaseIterable {
 struct SecretRecord: Record, Equatable {
     static let kind = RecordKind.secret
     private static let version: UInt8 = 1
-    /// The scope of secrets whose public halves the server may not have yet.
+    /// The scope of secrets whose public halves may not be on the server yet.
     static let new = "new"
 
     let secret: SecretBytes

@@ -1,9 +1,9 @@
 package import JSONBytes
 
-/// A secret as it lies in account data, where the server sees it.
+/// A secret as stored in account data, visible to the server.
 ///
-/// Its type in the account data is its name, and part of how it is encrypted: moved to another name, it doesn't open. The IV
-/// is under no code: check a key that came out of it against its public half before you use it.
+/// Its type in account data is its name, and part of the encryption: under another name it cannot be decrypted. The MAC
+/// does not cover the IV, so check a decrypted key against its public half before use.
 package struct EncryptedSecret: Sendable, Equatable {
     /// 16 bytes.
     let iv: [UInt8]
@@ -18,8 +18,8 @@ package struct EncryptedSecret: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - name: Of the secret, such as `m.cross_signing.master`.
-    ///   - key: Of the storage: 32 bytes.
+    ///   - name: The secret's name, such as `m.cross_signing.master`.
+    ///   - key: The storage's key, 32 bytes.
     package init(_ secret: SecretBytes, name: String, key: SecretBytes, random: RandomSource) {
         let keys = Keys(key, name)
         iv = Self.iv(random: random)
@@ -27,15 +27,15 @@ package struct EncryptedSecret: Sendable, Equatable {
         mac = KeyDerivation.hmac(key: keys.mac, ciphertext).withUnsafeBytes { Array($0) }
     }
 
-    /// A key of 32 bytes, of which the text in base64 is stored.
+    /// Encrypts a key of 32 bytes, which is stored as base64 text.
     package init(key secret: SecretBytes, name: String, key: SecretBytes, random: RandomSource) {
         self.init(SecretBytes(UnpaddedBase64.encode(secret).utf8), name: name, key: key, random: random)
     }
 
     /// - Parameters:
-    ///   - content: Of the account data: `{"encrypted": {"KEY": {…}}}`.
+    ///   - content: The content of the account data: `{"encrypted": {"KEY": {…}}}`.
     ///   - keyID: The id of the storage's key.
-    /// - Throws: `missingField` if it isn't stored under that key, and `base64`.
+    /// - Throws: `missingField` if it is not stored under that key, and `base64`.
     package init(in content: JSONView, keyID: String) throws(EncryptionError) {
         guard let json = content["encrypted"]?[keyID] else { throw .missingField }
         try self.init(json)
@@ -60,7 +60,7 @@ package struct EncryptedSecret: Sendable, Equatable {
         return object.view
     }
 
-    /// The content of the account data, with this secret under one key.
+    /// Returns the content of the account data, with this secret under one key.
     package func content(keyID: String) -> JSONView {
         var keys = JSONWriter()
         keys.add(keyID, json)
@@ -69,17 +69,17 @@ package struct EncryptedSecret: Sendable, Equatable {
         return content.view
     }
 
-    /// - Parameter key: Of the storage: 32 bytes.
-    /// - Throws: `mac` if key or name are others, or the secret is damaged.
+    /// - Parameter key: The storage's key, 32 bytes.
+    /// - Throws: `mac` if the key or the name is wrong, or the secret is damaged.
     package func decrypt(name: String, key: SecretBytes) throws(EncryptionError) -> SecretBytes {
         let keys = Keys(key, name)
         guard iv.count == 16, KeyDerivation.isCode(mac, of: ciphertext, key: keys.mac, length: 32) else { throw .mac }
         return AES256.ctr(SecretBytes(ciphertext), key: keys.aes, iv: iv)
     }
 
-    /// The key of 32 bytes whose text is stored.
+    /// Returns the key of 32 bytes whose text is stored.
     ///
-    /// - Throws: As ``decrypt(name:key:)``; `base64` and `keyLength` if it holds something else.
+    /// - Throws: The errors of ``decrypt(name:key:)``; `base64` and `keyLength` if it contains something else.
     package func decryptKey(name: String, key: SecretBytes) throws(EncryptionError) -> SecretBytes {
         let text = try decrypt(name: name, key: key)
         let secret = try UnpaddedBase64.decodeSecret(text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
@@ -87,14 +87,14 @@ package struct EncryptedSecret: Sendable, Equatable {
         return secret
     }
 
-    /// Whether the code is that of another secret, encrypted with the same IV.
+    /// Returns whether the MAC is that of another secret, encrypted with the same IV.
     func isCode(ofPlaintext secret: SecretBytes, name: String, key: SecretBytes) -> Bool {
         let keys = Keys(key, name)
         let ciphertext = AES256.ctr(secret, key: keys.aes, iv: iv).withUnsafeBytes { Array($0) }
         return KeyDerivation.isCode(mac, of: ciphertext, key: keys.mac, length: 32)
     }
 
-    /// 16 bytes with bit 63 cleared: some implementations count blocks in 63 bits.
+    /// Returns 16 bytes with bit 63 cleared, since some implementations count blocks in 63 bits.
     static func iv(random: RandomSource) -> [UInt8] {
         var iv = random.bytes(16)
         iv[8] &= 0x7F

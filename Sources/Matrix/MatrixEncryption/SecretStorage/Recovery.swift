@@ -1,22 +1,22 @@
 package import JSONBytes
 
-/// The key that opens a user's secret storage, and what account data say of it.
+/// The key of a user's secret storage, and its description in account data.
 package struct RecoveryStorageKey: Sendable {
     package let id: String
     package let description: SecretStorageKeyDescription
-    /// Whether the description says by what the key is known. Otherwise nothing new is stored under it.
+    /// Whether the description allows the key to be checked. Otherwise nothing new is stored under it.
     package let isChecked: Bool
     let key: SecretBytes
 
     package static let defaultKey = "m.secret_storage.default_key"
     static let descriptionPrefix = "m.secret_storage.key."
 
-    /// What the user writes down.
+    /// The recovery key for the user to write down.
     package var recoveryKey: String { RecoveryKey.text(of: key) }
 
-    /// A new key.
+    /// Creates a new key.
     ///
-    /// - Parameter passphrase: From which it is made, which takes half a second; nil for a random key.
+    /// - Parameter passphrase: The passphrase to derive it from, which takes half a second; `nil` for a random key.
     /// - Throws: `rounds`.
     package init(
         passphrase: String? = nil, iterations: Int = 500_000, random: RandomSource
@@ -33,12 +33,12 @@ package struct RecoveryStorageKey: Sendable {
         isChecked = true
     }
 
-    /// The key that opens the storage as it is.
+    /// Opens the existing storage.
     ///
     /// - Parameters:
-    ///   - text: The recovery key, or the passphrase, which takes its time.
-    ///   - accountData: Of a type; nil for one that is not there.
-    /// - Throws: `missingField` if there is no storage, `wrongKey`, and what the description is refused for.
+    ///   - text: The recovery key, or the passphrase, which takes longer.
+    ///   - accountData: Returns the account data of a type; `nil` if there is none.
+    /// - Throws: `missingField` if there is no storage, `wrongKey`, and the errors of reading the description.
     package init(
         opening accountData: (String) -> JSONView?, with text: String
     ) throws(EncryptionError) {
@@ -49,7 +49,7 @@ package struct RecoveryStorageKey: Sendable {
         do throws(EncryptionError) {
             key = try RecoveryKey.key(text)
         } catch {
-            // With a passphrase, whatever is no recovery key is one.
+            // If there is a passphrase, anything that is not a recovery key is one.
             guard let passphrase = description.passphrase else { throw error }
             key = try passphrase.key(text)
         }
@@ -58,14 +58,14 @@ package struct RecoveryStorageKey: Sendable {
     }
 }
 
-/// What account data say of a user's secret storage.
+/// The state of a user's secret storage, from account data.
 package enum RecoveryStorageState: Sendable, Equatable {
-    /// There is none.
+    /// There is no storage.
     case none
-    /// There is one whose key is described in a way that we do not know.
+    /// The description of the storage's key is not supported.
     case unknown
     /// - Parameters:
-    ///   - hasPassphrase: Whether a passphrase opens it, beside the recovery key.
+    ///   - hasPassphrase: Whether a passphrase opens it, in addition to the recovery key.
     ///   - isWeak: Whether the server could try many passphrases.
     case some(hasPassphrase: Bool, isWeak: Bool)
 
@@ -83,27 +83,27 @@ package enum RecoveryStorageState: Sendable, Equatable {
         self = .some(hasPassphrase: description.passphrase != nil, isWeak: description.passphrase?.isWeak ?? false)
     }
 
-    /// The types of account data that are looked at, given the content of ``RecoveryStorageKey/defaultKey``.
+    /// Returns the types of account data needed, given the content of ``RecoveryStorageKey/defaultKey``.
     package static func types(_ named: JSONView?) -> [String] {
         (named?["key"]?.string.map { [RecoveryStorageKey.descriptionPrefix + $0] } ?? [])
             + SecretName.allCases.map(\.rawValue)
     }
 }
 
-/// Account data to be written.
+/// Account data to write.
 package struct AccountDataChange: Sendable, Equatable {
     package let type: String
     package let content: JSONView
 }
 
 extension CryptoMachine {
-    /// What makes a key that of the storage, with all secrets that are here under it.
+    /// Returns the account data that make a key that of the storage, with all available secrets under it.
     ///
-    /// Written in this order, a write that fails leaves a storage that opens: the former one until the new key is named, and
-    /// the new one from then on. At the end nothing is left that the former key opens.
+    /// Write them in this order. If a write fails, the storage can still be opened: with the former key until the new
+    /// one is named, and with the new one from then on. At the end, the former key opens nothing any more.
     ///
-    /// - Parameter accountData: As it is, by type; nil for one that is not there.
-    /// - Throws: `untrusted` for a key that nothing is known by.
+    /// - Parameter accountData: Returns the current account data by type; `nil` if there is none.
+    /// - Throws: `untrusted` if the key cannot be checked.
     package func storeSecrets(
         under storage: RecoveryStorageKey, replacing accountData: (String) -> JSONView? = { _ in nil },
         _ turn: inout CryptoTurn
@@ -116,7 +116,7 @@ extension CryptoMachine {
         ]
         var cleared: [AccountDataChange] = []
         for name in SecretName.allCases {
-            // One that does not go with what is published is no use to anybody.
+            // A secret that does not match the published key is of no use.
             guard let secret = try usableSecret(name, &turn) else { continue }
             let encrypted = EncryptedSecret(key: secret, name: name.rawValue, key: storage.key, random: turn.random)
             let content = encrypted.content(keyID: storage.id)
@@ -133,10 +133,10 @@ extension CryptoMachine {
         return changes + cleared
     }
 
-    /// Takes the secrets of the storage, each checked against its public half. With the master key's this device trusts the
-    /// user's identity, and signs itself.
+    /// Reads the secrets of the storage, each checked against its public half. With the master key, this device trusts
+    /// the user's identity and signs itself.
     ///
-    /// - Returns: Those that are here now, and those that could not be taken.
+    /// - Returns: The secrets that are available now, and those that were refused.
     package mutating func takeSecrets(
         from accountData: (String) -> JSONView?, with storage: RecoveryStorageKey, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> (taken: [SecretName], refused: [SecretName]) {
@@ -158,7 +158,7 @@ extension CryptoMachine {
 }
 
 extension JSONView {
-    /// The content of a stored secret with an entry of another key beside its own.
+    /// Returns the content of a stored secret with an additional entry for another key.
     fileprivate func adding(_ keyID: String, _ entry: JSONView) -> JSONView {
         var keys = JSONWriter()
         for (id, own) in self["encrypted"]?.members ?? [] { keys.add(id, own) }

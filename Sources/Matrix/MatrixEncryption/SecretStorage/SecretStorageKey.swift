@@ -1,18 +1,18 @@
 import Basics
 package import JSONBytes
 
-/// How a passphrase becomes a key.
+/// The derivation of a key from a passphrase.
 package struct PassphraseDerivation: Sendable, Equatable {
-    /// Its characters are the salt, whatever they look like.
+    /// The salt. Its characters are used as they are, without decoding.
     package let salt: String
     package let iterations: Int
-    /// What makes the passphrase unusable for us: another algorithm, or a key of another length.
+    /// Whether the algorithm and the key length are supported.
     private let isKnown: Bool
 
-    /// What a server may ask of us at most: some ten seconds.
+    /// The maximum number of iterations to accept from a server: some ten seconds.
     package static let maximumIterations = 10_000_000
 
-    /// For a new key: half a second on a usual machine.
+    /// Creates a derivation for a new key, which takes half a second on a typical machine.
     package init(random: RandomSource, iterations: Int = 500_000) {
         self.init(salt: random.text(32), iterations: iterations, isKnown: true)
     }
@@ -23,7 +23,7 @@ package struct PassphraseDerivation: Sendable, Equatable {
         self.isKnown = isKnown
     }
 
-    /// - Throws: `missingField` without a salt or a number of iterations.
+    /// - Throws: `missingField` if the salt or the number of iterations is missing.
     fileprivate init(_ json: JSONView) throws(EncryptionError) {
         guard let salt = json["salt"]?.string, let iterations = json["iterations"]?.int else { throw .missingField }
         let bits = json["bits"]
@@ -32,13 +32,13 @@ package struct PassphraseDerivation: Sendable, Equatable {
             isKnown: json["algorithm"]?.string == "m.pbkdf2" && (bits == nil || bits?.int == 256))
     }
 
-    /// Whether a server that knows the key's check could try many passphrases: tell the user.
+    /// Whether a server that knows the key's check could try many passphrases. Warn the user if so.
     package var isWeak: Bool { iterations < 100_000 }
 
-    /// Takes about a microsecond an iteration: call it where nobody waits.
+    /// Derives the key. Takes about a microsecond per iteration, so call it in the background.
     ///
-    /// - Throws: `passphrase` if the key isn't made in the way that we know, `rounds` for less than one iteration or more
-    ///   than ``maximumIterations``.
+    /// - Throws: `passphrase` if the derivation is not supported, `rounds` for less than one iteration or more than
+    ///   ``maximumIterations``.
     package func key(_ passphrase: String) throws(EncryptionError) -> SecretBytes {
         guard isKnown else { throw .passphrase }
         guard (1...Self.maximumIterations).contains(iterations) else { throw .rounds }
@@ -54,32 +54,32 @@ package struct PassphraseDerivation: Sendable, Equatable {
     }
 }
 
-/// What account data say of a key of the secret storage (`m.secret_storage.key.ID`), without saying the key.
+/// The description of a secret storage key in account data (`m.secret_storage.key.ID`), without the key itself.
 package struct SecretStorageKeyDescription: Sendable, Equatable {
     package static let algorithm = "m.secret_storage.v1.aes-hmac-sha2"
 
     package let name: String?
-    /// How it comes from a passphrase; nil if it doesn't.
+    /// The derivation from a passphrase; `nil` if there is none.
     package let passphrase: PassphraseDerivation?
-    /// Of an encryption of zeros, by which the right key is known; without its ciphertext.
+    /// An encryption of zeros, without its ciphertext, to recognise the right key.
     private let check: EncryptedSecret?
-    /// The whole object, with members that we don't know.
+    /// The whole object, including unknown members.
     package let json: JSONView
 
-    /// What a key is worth.
+    /// The result of checking a key.
     package enum KeyCheck: Sendable {
-        /// It is the key.
+        /// The key is right.
         case passed
-        /// The description says nothing to check it by. Store nothing new under it, unless the user has just typed it and it
-        /// opened a secret.
+        /// The description does not allow a check. Store nothing new under the key, unless the user has just typed it
+        /// and it opened a secret.
         case impossible
     }
 
-    /// A new key, for which the user gets ``RecoveryKey``.
+    /// Creates the description of a new key, which the user receives as a ``RecoveryKey``.
     ///
     /// - Parameters:
     ///   - key: 32 bytes.
-    ///   - passphrase: How the key came from a passphrase, if it did.
+    ///   - passphrase: The derivation from a passphrase, if any.
     package init(
         of key: SecretBytes, name: String? = nil, passphrase: PassphraseDerivation? = nil, random: RandomSource
     ) {
@@ -96,7 +96,7 @@ package struct SecretStorageKeyDescription: Sendable, Equatable {
         json = object.view
     }
 
-    /// - Throws: `algorithm` for a kind of key that we don't know; `missingField`, `base64` and `fieldLength` for what is
+    /// - Throws: `algorithm` if the kind of key is not supported; `missingField`, `base64` and `fieldLength` if it is
     ///   damaged.
     package init(_ json: JSONView) throws(EncryptionError) {
         guard json["algorithm"]?.string?.isExactly(Self.algorithm) == true else { throw .algorithm }

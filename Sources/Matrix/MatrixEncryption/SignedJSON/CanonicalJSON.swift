@@ -1,19 +1,19 @@
 import Basics
 package import JSONBytes
 
-/// The one spelling of a JSON value that is signed or hashed: UTF-8, no white space, keys sorted by code point, as few
+/// The canonical form of a JSON value for signing and hashing: UTF-8, no white space, keys sorted by code point, as few
 /// escapes as JSON allows, and whole numbers only.
 ///
-/// Of equal keys the last counts, as it does for ``JSONView`` and for most servers: what is verified is then what is read.
+/// If a key is repeated, the last value is used, as in ``JSONView`` and most servers: what is verified is what is read.
 package enum CanonicalJSON {
-    /// How many objects and arrays may lie inside each other. Signed objects have four.
+    /// The maximum nesting depth of objects and arrays. Signed objects have four.
     package static let maximumDepth = 64
 
-    /// - Parameter excluded: Keys of the outermost object that are left out.
+    /// - Parameter excluded: Keys to omit from the outermost object.
     /// - Throws: `notJSON`; `depth`; `float` for numbers with a fraction or an exponent, whatever their value; `integerRange`
     ///   for numbers beyond ±(2⁵³ − 1).
     package static func bytes(of value: JSONView, without excluded: String...) throws(EncryptionError) -> [UInt8] {
-        // A view checks only what it is asked for.
+        // A view validates only the parts that are accessed.
         guard JSONView.isJSON(Array(value.bytes[value.range])) else { throw .notJSON }
         var bytes: [UInt8] = []
         try append(value, to: &bytes, without: excluded, depth: 0)
@@ -61,14 +61,14 @@ package enum CanonicalJSON {
         let text = String(decoding: value.bytes[value.range], as: UTF8.self)
         guard !text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else { throw .float }
         guard let number = Int(text), number.magnitude < 1 << 53 else { throw .integerRange }
-        return String(number)  // of -0 it makes 0
+        return String(number)  // turns -0 into 0
     }
 }
 
 extension JSONView {
-    /// The members of an object in the order of their keys' code points; of equal keys only the last.
+    /// The members of an object, ordered by the code points of their keys; of repeated keys only the last.
     var canonicalMembers: [(key: String, value: JSONView)] {
-        // The order of UTF-8 bytes is that of code points; that of String isn't.
+        // UTF-8 bytes sort like code points; String does not.
         let sorted = members.sorted { $0.key.precedesExactly($1.key) }
         var members: [(key: String, value: JSONView)] = []
         for member in sorted {

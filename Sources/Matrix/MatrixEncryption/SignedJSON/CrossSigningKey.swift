@@ -1,31 +1,31 @@
 import Basics
 package import JSONBytes
 
-/// What a cross-signing key signs.
+/// The things that a cross-signing key signs.
 package enum CrossSigningUsage: String, Sendable, CaseIterable {
     /// The user's other two keys.
     case master
     /// The user's own devices.
     case selfSigning = "self_signing"
-    /// Other users' master keys. Nobody else sees this key.
+    /// Other users' master keys. This key is visible only to its owner.
     case userSigning = "user_signing"
 }
 
-/// A user's key that vouches for other keys.
+/// A user's key that signs other keys.
 package struct CrossSigningKey: Sendable, Equatable {
     package let userID: String
     package let usage: CrossSigningUsage
     package let publicKey: Ed25519PublicKey
-    /// The whole object, with members that we don't know and all signatures.
+    /// The whole object, including unknown members and all signatures.
     package let json: JSONView
 
     /// The key id of its signatures.
     package var id: String { "ed25519:" + publicKey.base64 }
 
-    /// Reads a key. Whether anybody vouches for it is another matter: see ``verifySignature(by:)``.
+    /// Parses a key. Use ``verifySignature(by:)`` to check who has signed it.
     ///
-    /// - Throws: `ids` unless it is that user's, or if it claims to be a device; `keys` unless it has that usage alone and one
-    ///   key, whose id is the key.
+    /// - Throws: `ids` if it is not that user's, or claims to be a device; `keys` if it does not have exactly that
+    ///   usage and one key, whose id is the key.
     package init(_ json: JSONView, user: String, usage: CrossSigningUsage) throws(EncryptionError) {
         guard let userID = json["user_id"]?.string, userID.isExactly(user), json["device_id"] == nil else {
             throw .ids
@@ -42,9 +42,9 @@ package struct CrossSigningKey: Sendable, Equatable {
         self.json = json.detached
     }
 
-    /// A key of our own.
+    /// Creates a key of our own.
     ///
-    /// - Parameter master: Signs it; nil for the master key itself.
+    /// - Parameter master: The key to sign with; `nil` for the master key itself.
     package init(
         userID: String, usage: CrossSigningUsage, publicKey: Ed25519PublicKey, signedBy master: Ed25519KeyPair?
     ) throws(EncryptionError) {
@@ -62,12 +62,12 @@ package struct CrossSigningKey: Sendable, Equatable {
         try self.init(json, user: userID, usage: usage)
     }
 
-    /// Checks that another key vouches for this one: a user's master key for his other two, our user-signing key for the
-    /// master key of another user.
+    /// Checks that another key has signed this one: a user's master key for the user's other two, our user-signing key
+    /// for the master key of another user.
     ///
-    /// - Parameter key: One that the caller trusts.
-    /// - Throws: `ids` if keys of these usages and users don't sign each other, and what
-    ///   ``SignedJSON/verify(_:with:user:keyID:)`` throws.
+    /// - Parameter key: A key that the caller trusts.
+    /// - Throws: `ids` if keys of these usages and users don't sign each other, and the errors of
+    ///   ``SignedJSON/verify(_:with:user:keyID:)``.
     package func verifySignature(by key: CrossSigningKey) throws(EncryptionError) {
         let isOwn = key.userID.isExactly(userID)
         let isPossible =

@@ -1,7 +1,7 @@
 import Basics
 package import JSONBytes
 
-/// The public keys of a device, as its server hands them out or the device itself sends them, signed by the device.
+/// The public keys of a device, signed by it, as sent by its server or by the device itself.
 package struct DeviceKeys: Sendable, Equatable {
     package let userID: String
     package let deviceID: String
@@ -10,24 +10,24 @@ package struct DeviceKeys: Sendable, Equatable {
     /// The identity key, which opens sessions.
     package let curve25519: Curve25519PublicKey
     package let algorithms: [String]
-    /// What the server calls it. Not signed: it may be a lie.
+    /// The name on the server. It is not signed and not trustworthy.
     package let displayName: String?
-    /// Whether nobody sits in front of it: it only keeps keys for the user's next device.
+    /// Whether this is a dehydrated device, which only keeps keys for the user's next device.
     package let isDehydrated: Bool
-    /// The whole object, with members that we don't know and all signatures.
+    /// The whole object, including unknown members and all signatures.
     package let json: JSONView
 
     /// - Parameters:
-    ///   - user: Whose device it must be.
-    ///   - device: The id that it must have; nil if only the object tells it.
-    /// - Throws: `ids` unless it is that device's; `keys` unless it has both keys, of 32 bytes, and isn't a cross-signing key
-    ///   at the same time; what ``SignedJSON`` throws if the device's own signature is missing or wrong.
+    ///   - user: The expected owner.
+    ///   - device: The expected id; `nil` if only the object contains it.
+    /// - Throws: `ids` if it is not that device's; `keys` if it does not have both keys of 32 bytes, or is also a
+    ///   cross-signing key; the errors of ``SignedJSON`` if the device's own signature is missing or wrong.
     package init(_ json: JSONView, user: String, device: String? = nil) throws(EncryptionError) {
         try self.init(stored: json, user: user, device: device)
         try SignedJSON.verify(json, with: ed25519, user: userID, keyID: "ed25519:" + deviceID)
     }
 
-    /// Keys whose own signature was checked when they came.
+    /// Reads stored keys, whose own signature was verified on arrival.
     init(stored json: JSONView, user: String, device: String? = nil) throws(EncryptionError) {
         guard let userID = json["user_id"]?.string, userID.isExactly(user),
             let deviceID = json["device_id"]?.string, !deviceID.isEmpty, deviceID.isExactly(device ?? deviceID)
@@ -47,7 +47,7 @@ package struct DeviceKeys: Sendable, Equatable {
         self.json = json.detached
     }
 
-    /// The keys of a device of our own, signed by it.
+    /// Creates the keys of a device of our own, signed by it.
     package init(
         userID: String, deviceID: String, identityKey: Curve25519PublicKey, fingerprint: Ed25519KeyPair
     ) throws(EncryptionError) {
@@ -63,17 +63,17 @@ package struct DeviceKeys: Sendable, Equatable {
         try self.init(json, user: userID, device: deviceID)
     }
 
-    /// What is signed, and the signatures: without what a server says besides.
+    /// The signed part and the signatures, without the server's additions.
     package var signedJSON: JSONView {
         var object = JSONWriter()
         for (key, value) in json.members where !key.isExactly("unsigned") { object.add(key, value) }
         return object.view
     }
 
-    /// Checks that the owner's self-signing key vouches for the device.
+    /// Checks that the owner's self-signing key has signed the device.
     ///
-    /// - Parameter key: Checked by its master key.
-    /// - Throws: `ids` for a key of another user or another usage, and what ``SignedJSON/verify(_:with:user:keyID:)`` throws.
+    /// - Parameter key: The self-signing key, already verified with its master key.
+    /// - Throws: `ids` for a key of another user or usage, and the errors of ``SignedJSON/verify(_:with:user:keyID:)``.
     package func verifySignature(by key: CrossSigningKey) throws(EncryptionError) {
         guard key.usage == .selfSigning, key.userID.isExactly(userID) else { throw .ids }
         try SignedJSON.verify(json, with: key.publicKey, user: userID, keyID: key.id)

@@ -1,17 +1,17 @@
 import Basics
 package import JSONBytes
 
-/// Objects that hold signatures of themselves: `{"signatures": {user: {"ed25519:ID": signature}}, …}`.
+/// JSON objects that contain their own signatures: `{"signatures": {user: {"ed25519:ID": signature}}, …}`.
 ///
-/// All but `signatures` and `unsigned` is signed, members that nobody knows included.
+/// Everything except `signatures` and `unsigned` is signed, including unknown members.
 package enum SignedJSON {
-    /// The object with one more signature.
+    /// Returns the object with an additional signature.
     ///
     /// - Parameters:
-    ///   - user: Whose signature it is.
-    ///   - keyID: `ed25519:` and a device's id or the public key of a cross-signing key.
-    ///   - keepsOthers: Whether the signatures that it has stay. `/keys/signatures/upload` wants the new one alone.
-    /// - Throws: What ``CanonicalJSON`` refuses.
+    ///   - user: The signing user.
+    ///   - keyID: `ed25519:` and a device id or the public key of a cross-signing key.
+    ///   - keepsOthers: Whether to keep existing signatures. `/keys/signatures/upload` accepts only the new one.
+    /// - Throws: The errors of ``CanonicalJSON``.
     package static func sign(
         _ object: JSONView, with pair: Ed25519KeyPair, user: String, keyID: String, keepsOthers: Bool = true
     ) throws(EncryptionError) -> JSONView {
@@ -35,10 +35,11 @@ package enum SignedJSON {
         return signed.view
     }
 
-    /// Checks one signature; the others don't matter.
+    /// Checks one signature and ignores the others.
     ///
-    /// - Parameter key: From the caller's own trusted records, never from the object.
-    /// - Throws: `noSignature` unless it is there as a text, `base64`, `signature`, and what ``CanonicalJSON`` refuses.
+    /// - Parameter key: A key from the caller's own trusted records, never from the object.
+    /// - Throws: `noSignature` if it is missing or not text, `base64`, `signature`, and the errors of
+    ///   ``CanonicalJSON``.
     package static func verify(
         _ object: JSONView, with key: Ed25519PublicKey, user: String, keyID: String
     ) throws(EncryptionError) {

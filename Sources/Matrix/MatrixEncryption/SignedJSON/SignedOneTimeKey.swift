@@ -1,17 +1,17 @@
 package import JSONBytes
 
-/// A key for opening one session with a device, or a fallback key for when these have run out; signed by the device.
+/// A key, signed by the device, with which to open one session; or a fallback key for when these have run out.
 package struct SignedOneTimeKey: Sendable, Equatable {
     package let key: Curve25519PublicKey
-    /// Whether others may get the same one.
+    /// Whether others may receive the same key.
     package let isFallback: Bool
     package let json: JSONView
 
     /// - Parameter device: The device that it was claimed from, from the caller's records.
-    /// - Throws: `keys` unless it is an object of this kind with a key of 32 bytes, and what
-    ///   ``SignedJSON/verify(_:with:user:keyID:)`` throws.
+    /// - Throws: `keys` if it is not an object of this kind with a key of 32 bytes, and the errors of
+    ///   ``SignedJSON/verify(_:with:user:keyID:)``.
     package init(_ json: JSONView, of device: DeviceKeys) throws(EncryptionError) {
-        // The device signs its device keys too, and master keys: neither of them is a one-time key.
+        // The device also signs its device keys and master keys, which are not one-time keys.
         guard json["user_id"] == nil, json["device_id"] == nil, json["usage"] == nil,
             let key = json["key"]?.string.flatMap({ try? Curve25519PublicKey(base64: $0) })
         else { throw .keys }
@@ -23,7 +23,7 @@ package struct SignedOneTimeKey: Sendable, Equatable {
         self.json = json.detached
     }
 
-    /// The object of a key of our own, for `/keys/upload`.
+    /// Returns the object of a key of our own, for `/keys/upload`.
     package static func json(
         _ key: Curve25519PublicKey, isFallback: Bool, userID: String, deviceID: String, fingerprint: Ed25519KeyPair
     ) throws(EncryptionError) -> JSONView {

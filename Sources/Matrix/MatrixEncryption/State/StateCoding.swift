@@ -1,8 +1,8 @@
-/// Writes a value's state for the store: numbers as varints, everything else behind its length.
+/// Writes a value's state for the store: numbers as varints, everything else preceded by its length.
 struct StateWriter {
     private var parts: [SecretBytes]
 
-    /// - Parameter version: Of the state's form. Readers refuse others.
+    /// - Parameter version: The version of the format. Readers refuse others.
     init(version: UInt8) { parts = [SecretBytes([version])] }
 
     mutating func append(_ number: some FixedWidthInteger & UnsignedInteger) {
@@ -34,8 +34,7 @@ struct StateWriter {
     var state: SecretBytes { SecretBytes(joining: parts) }
 }
 
-/// Reads what a ``StateWriter`` has written. Throws `state` at anything else: nothing else may stand in the store, but a
-/// file can be damaged.
+/// Reads the output of a ``StateWriter``. Throws `state` for anything else, since a file can be damaged.
 struct StateReader {
     private let state: SecretBytes
     private var position = 1
@@ -86,7 +85,7 @@ struct StateReader {
         _ element: (inout StateReader) throws(EncryptionError) -> Element
     ) throws(EncryptionError) -> [Element] {
         let count = try number(UInt.self)
-        guard count <= UInt(state.count - position) else { throw .state }  // each takes a byte at least
+        guard count <= UInt(state.count - position) else { throw .state }  // each takes at least a byte
         var list: [Element] = []
         for _ in 0..<count { list.append(try element(&self)) }
         return list
@@ -98,7 +97,7 @@ struct StateReader {
         try list(value).last
     }
 
-    /// Nothing may follow.
+    /// Checks that nothing follows.
     func end() throws(EncryptionError) {
         guard position == state.count else { throw .state }
     }

@@ -1,22 +1,22 @@
 import Basics
 package import JSONBytes
 
-/// The codes by which each side, once the users have compared, tells which keys it has.
+/// The methods for computing the codes with which each side, after the comparison, proves its keys.
 package enum SASCodeMethod: String, Sendable, CaseIterable {
     case v2 = "hkdf-hmac-sha256.v2"
-    /// The same codes in a base64 that was broken once and then stayed so; for peers that know no other.
+    /// The same codes in a broken base64 that was never corrected, for peers that support nothing else.
     case v1 = "hkdf-hmac-sha256"
 }
 
-/// Makes and checks the codes of one side's keys: the content of `m.key.verification.mac`.
+/// Creates and checks the codes of one side's keys: the content of `m.key.verification.mac`.
 package struct SASAuthentication: Sendable {
     private let secret: SecretBytes
     private let method: SASCodeMethod
     private let prefix: String
 
     /// - Parameters:
-    ///   - secret: Of the two parties' keys.
-    ///   - sender: Whose keys these are, and who sends the codes.
+    ///   - secret: The shared secret of the two parties' keys.
+    ///   - sender: The owner of these keys, who sends the codes.
     package init(
         secret: SecretBytes, method: SASCodeMethod, sender: SASParty, receiver: SASParty, transactionID: String
     ) {
@@ -26,7 +26,7 @@ package struct SASAuthentication: Sendable {
         prefix = "MATRIX_KEY_VERIFICATION_MAC" + parties.joined() + transactionID
     }
 
-    /// - Parameter keys: By their ids, such as `ed25519:DEVICE`.
+    /// - Parameter keys: The keys by id, such as `ed25519:DEVICE`.
     /// - Returns: `mac` and `keys`.
     package func content(of keys: [String: Ed25519PublicKey]) -> JSONView {  // own names: of a verification
         let keys = keys.sorted { $0.key.precedesExactly($1.key) }
@@ -39,10 +39,10 @@ package struct SASAuthentication: Sendable {
     }
 
     /// - Parameters:
-    ///   - content: As the peer sent it.
-    ///   - known: What we know of the peer's keys, fixed when the verification began.
-    /// - Returns: The ids of the keys that the peer has indeed. Others that it told are passed over.
-    /// - Throws: `mac` if a code is wrong, `keys` if the peer told of no key that we know. Both are `m.key_mismatch`.
+    ///   - content: The content received from the peer.
+    ///   - known: The known keys of the peer, fixed at the beginning of the verification.
+    /// - Returns: The ids of the keys that the peer has proved. Other keys are ignored.
+    /// - Throws: `mac` if a code is wrong, `keys` if the peer sent no known key. Both mean `m.key_mismatch`.
     package func verify(
         _ content: JSONView, known: [String: Ed25519PublicKey]  // own names: of a verification
     ) throws(EncryptionError) -> [String] {
@@ -79,7 +79,8 @@ package struct SASAuthentication: Sendable {
             key: KeyDerivation.hkdf(secret, info: prefix + keyID, count: 32), Array(text.utf8))
     }
 
-    /// What libolm wrote: four characters for each three bytes, over what it was yet to read.
+    /// Returns libolm's faulty encoding: four characters for each three bytes, written over input that it had yet to
+    /// read.
     ///
     /// - Parameter code: 32 bytes.
     private static func brokenBase64(_ code: SecretBytes) -> String {

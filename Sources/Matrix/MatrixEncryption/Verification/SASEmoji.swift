@@ -1,9 +1,9 @@
-/// One of the 64 pictures that two people compare.
+/// One of the 64 emoji that two people compare.
 package struct SASEmoji: Sendable, Equatable {
-    /// 0…63. Clients differ in symbols and names, not in this.
+    /// The index, 0…63. Clients differ in symbols and names, but not in this.
     package let index: Int
     package let symbol: String
-    /// In English. Terminals may lack the symbol: show both.
+    /// The English name. Terminals may lack the symbol, so show both.
     package let name: String
 
     package static let all = texts.split(separator: "|").enumerated().map { index, text in

@@ -1,6 +1,6 @@
 import JSONBytes
 
-/// The keys that two sides agree on for what their users compare: from `start` to `mac`.
+/// The exchange of keys for a comparison by the users: from `start` to `mac`.
 ///
 ///     starter                 accepter
 ///        start     ------>                  what it can do
@@ -10,17 +10,17 @@ import JSONBytes
 ///        mac       <----->    mac           once the users have compared
 struct SASExchange: Sendable {
     private enum State: Sendable {
-        /// We have sent `start`: its content.
+        /// We have sent `start`, with this content.
         case started(JSONView)
         /// We have sent `accept`, with a commitment to our key.
         case accepted(Curve25519KeyPair, SASAcceptance)
-        /// The peer has committed itself, and we have sent our key.
+        /// The peer has sent its commitment, and we have sent our key.
         case committed(Curve25519KeyPair, SASAcceptance, start: JSONView)
-        /// Both have both keys.
+        /// Both sides have both keys.
         case agreed(Agreement)
     }
 
-    /// What follows from the keys.
+    /// The values derived from the keys.
     private struct Agreement {
         let string: ShortAuthenticationString
         let kinds: Set<SASKind>
@@ -35,7 +35,7 @@ struct SASExchange: Sendable {
 
     // MARK: Start and accept
 
-    /// - Parameter start: The whole content that is sent.
+    /// - Parameter start: The complete content sent.
     init(start: JSONView, me: DeviceAddress, peer: DeviceAddress, transaction: String) {
         (self.me, self.peer, self.transaction) = (me, peer, transaction)
         state = .started(start)
@@ -43,7 +43,7 @@ struct SASExchange: Sendable {
 
     /// Answers a peer that has started.
     ///
-    /// - Throws: `invalidMessage` if no commitment can be made over its `start`.
+    /// - Throws: `invalidMessage` if no commitment can be computed over its `start`.
     init(
         answering offer: SASOffer, start: JSONView, me: DeviceAddress, peer: DeviceAddress, transaction: String,
         random: RandomSource
@@ -56,7 +56,7 @@ struct SASExchange: Sendable {
         state = .accepted(pair, SASAcceptance(codes: offer.codes, kinds: offer.kinds, commitment: commitment))
     }
 
-    /// Members of `start`.
+    /// Adds the members of `start`.
     static func offer(_ content: inout JSONWriter) {
         func list(_ texts: [String]) -> String { "[\"" + texts.joined(separator: "\",\"") + "\"]" }
         content.add("method", VerificationMethod.sas.rawValue)
@@ -66,7 +66,7 @@ struct SASExchange: Sendable {
         content.add("short_authentication_string", json: list(SASKind.allCases.map(\.rawValue)))
     }
 
-    /// Members of `accept`; nil unless this side answers.
+    /// The members of `accept`; `nil` if this side does not answer.
     var acceptance: JSONWriter? {
         guard case .accepted(_, let acceptance) = state else { return nil }
         var content = JSONWriter()
@@ -80,7 +80,7 @@ struct SASExchange: Sendable {
         return content
     }
 
-    /// Nothing has been answered to our `start` yet: the peer's may count instead.
+    /// Whether our `start` is unanswered, so that the peer's may be used instead.
     var isOnlyStarted: Bool {
         switch state {
         case .started: true
@@ -100,7 +100,7 @@ struct SASExchange: Sendable {
 
     // MARK: Keys
 
-    /// - Returns: The key to send; nil if the peer has it.
+    /// - Returns: The key to send; `nil` if the peer already has it.
     mutating func received(_ key: Curve25519PublicKey) throws(VerificationCancelCode) -> Curve25519PublicKey? {
         switch state {
         case .accepted(let pair, let acceptance):
@@ -136,9 +136,9 @@ struct SASExchange: Sendable {
             string: string, kinds: acceptance.kinds, own: codes(own, other), peers: codes(other, own))
     }
 
-    // MARK: What is compared
+    // MARK: Compared values
 
-    /// Nil before both have both keys.
+    /// The values to show; `nil` until both sides have both keys.
     var shown: (emoji: [SASEmoji], decimals: [Int])? {
         guard case .agreed(let agreement) = state else { return nil }
         return (
@@ -149,13 +149,13 @@ struct SASExchange: Sendable {
 
     // MARK: Codes of keys
 
-    /// The content of `mac`, without the transaction; nil before both have both keys.
+    /// Returns the content of `mac`, without the transaction; `nil` until both sides have both keys.
     func codes(of keys: [String: Ed25519PublicKey]) -> JSONView? {  // own names: of a verification
         guard case .agreed(let agreement) = state else { return nil }
         return agreement.own.content(of: keys)
     }
 
-    /// - Returns: The ids of the keys that the peer has indeed, of those that are known.
+    /// - Returns: The ids of the known keys that the peer has proved.
     func verify(
         _ content: JSONView, known: [String: Ed25519PublicKey]  // own names: of a verification
     ) throws(VerificationCancelCode) -> [String] {

@@ -1,7 +1,7 @@
 import Basics
 package import JSONBytes
 
-/// One side of a verification, with the key that it made for this verification alone.
+/// One side of a verification, with the key that it created only for this verification.
 package struct SASParty: Sendable, Equatable {
     package let userID: String
     package let deviceID: String
@@ -14,22 +14,22 @@ package struct SASParty: Sendable, Equatable {
     }
 }
 
-/// How the bytes to compare come from the shared secret.
+/// The derivation of the bytes to compare from the shared secret.
 package enum SASKeyAgreement: String, Sendable, CaseIterable {
     case hkdf = "curve25519-hkdf-sha256"
-    /// Old: the keys are not among what is compared. It is not offered.
+    /// The old method, which does not derive the bytes from the public keys as well. It is not offered.
     case old = "curve25519"
 }
 
-/// What both sides show, and both users compare: with a key swapped on the way, the two differ.
+/// The values that both sides show and both users compare. If a key was swapped in transit, they differ.
 package struct ShortAuthenticationString: Sendable, Equatable {
     /// 6 bytes.
     package let bytes: [UInt8]
 
     /// - Parameters:
-    ///   - secret: Of the two parties' keys.
-    ///   - starter: Who sent `m.key.verification.start`.
-    ///   - accepter: Who answered it.
+    ///   - secret: The shared secret of the two parties' keys.
+    ///   - starter: The side that sent `m.key.verification.start`.
+    ///   - accepter: The side that answered it.
     package init(
         secret: SecretBytes, starter: SASParty, accepter: SASParty, transactionID: String,
         keyAgreement: SASKeyAgreement = .hkdf
@@ -38,7 +38,7 @@ package struct ShortAuthenticationString: Sendable, Equatable {
         bytes = KeyDerivation.hkdf(secret, info: info, count: 6).withUnsafeBytes { Array($0) }
     }
 
-    /// - Throws: `length` unless there are 6.
+    /// - Throws: `length` if there are not 6 bytes.
     package init(bytes: [UInt8]) throws(EncryptionError) {
         guard bytes.count == 6 else { throw .length }
         self.bytes = bytes
@@ -57,10 +57,10 @@ package struct ShortAuthenticationString: Sendable, Equatable {
         }
     }
 
-    /// Seven, of 6 bits each.
+    /// Seven emoji, of 6 bits each.
     package var emoji: [SASEmoji] { (0..<7).map { SASEmoji.all[bits(6 * $0, 6)] } }
 
-    /// Three numbers of 1000…9191, of 13 bits each.
+    /// Three numbers, 1000…9191, of 13 bits each.
     package var decimals: [Int] { (0..<3).map { 1_000 + bits(13 * $0, 13) } }
 
     private func bits(_ first: Int, _ count: Int) -> Int {
@@ -70,20 +70,20 @@ package struct ShortAuthenticationString: Sendable, Equatable {
 
     // MARK: The commitment
 
-    /// What the accepter sends before he knows the starter's key, so that he cannot choose his own to match.
+    /// Returns the commitment that the accepter sends before receiving the starter's key, to prevent a matching choice.
     ///
     /// - Parameters:
-    ///   - key: The accepter's.
-    ///   - start: The whole content of the start event as it was received, with members that nobody knows, and with
-    ///     `m.relates_to` even if that stood outside of an encrypted event.
-    /// - Throws: What ``CanonicalJSON`` refuses.
+    ///   - key: The accepter's key.
+    ///   - start: The complete content of the start event as received, including unknown members, and including
+    ///     `m.relates_to` even if it was outside of an encrypted event.
+    /// - Throws: The errors of ``CanonicalJSON``.
     package static func commitment(
         key: Curve25519PublicKey, start: JSONView
     ) throws(EncryptionError) -> String {
         UnpaddedBase64.encode(Digest.sha256(Array(key.base64.utf8) + (try CanonicalJSON.bytes(of: start))))
     }
 
-    /// - Throws: `hash` unless the key is the one that was committed to (`m.mismatched_commitment`).
+    /// - Throws: `hash` if the key does not match the commitment (`m.mismatched_commitment`).
     package static func verify(
         commitment: String, key: Curve25519PublicKey, start: JSONView
     ) throws(EncryptionError) {

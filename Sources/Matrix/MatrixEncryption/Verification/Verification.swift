@@ -1,29 +1,29 @@
 import Basics
 import JSONBytes
 
-/// One verification of another device or user, as a value: no network, clock or records inside.
+/// A verification of another device or user. A value without network, clock or records.
 package struct Verification: Sendable, Identifiable {
-    /// What is to be done after a step.
+    /// An action to perform after a step.
     enum Action: Sendable, Equatable {
-        /// - Parameter devices: Of the other user; empty in a room.
+        /// - Parameter devices: The other user's devices; empty in a room.
         case send(VerificationEvent, to: [String])
         case trust(Proof)
     }
 
-    /// Which of the other side's keys were verified.
+    /// The keys of the other side that were verified.
     package struct Proof: Sendable, Equatable {
         package var device = false
-        /// Of another user this is what counts.
+        /// Whether the master key was verified. For another user, this is the one that counts.
         package var master = false
     }
 
     private enum Phase: Sendable {
         case requested
-        /// `start` came without a request. Our user is asked.
+        /// `start` arrived without a request. Our user is asked.
         case offered(SASOffer, start: JSONView)
         case ready(VerificationQRCode?)
         case sas(SASExchange, Answers)
-        /// - Parameter code: Our own, which the other side may have scanned at the same time.
+        /// - Parameter code: Our own code, which the other side may have scanned at the same time.
         case scanned(code: VerificationQRCode?)
         case reciprocated
         case verified
@@ -31,42 +31,42 @@ package struct Verification: Sendable, Identifiable {
         case cancelled(VerificationCancelCode?, byPeer: Bool)
     }
 
-    /// What the two users have said: in whatever order.
+    /// The answers of the two users, in any order.
     private struct Answers: Sendable {
         var isConfirmed = false
-        /// Ids of the keys that the peer has indeed, once it has sent codes of them.
+        /// The ids of the keys that the peer has proved, once it has sent their codes.
         var verified: [String]?
-        /// The peer has said that it is done.
+        /// Whether the peer has sent `done`.
         var isPeerDone = false
     }
 
     package let id: ID
     package let direction: Direction
-    /// The other side's; nil while it is not known which one answers.
+    /// The other side's device; `nil` until one has answered.
     package private(set) var device: String?
-    /// Nil before our side is done.
+    /// The verified keys; `nil` until our side is done.
     package private(set) var proof: Proof?
     private(set) var keys: VerificationKeys
     private let me: DeviceAddress
     private let methods: Set<VerificationMethod>
-    /// What the other side can do; of ours, what it has asked for.
+    /// The methods that the other side supports; for our own request, those it has asked for.
     private var peerMethods: Set<VerificationMethod> = []
     private var phase = Phase.requested
     private var clock: Clock
-    /// A cancel went out. There is no second one.
+    /// Whether a cancel was sent. It is not repeated.
     private var hasSentCancel = false
-    /// In a room: the server has put our `ready` there before any other.
+    /// In a room: whether the server has ordered our `ready` before any other.
     private var isReadySeen = false
-    /// In a room: the other side's events that were taken.
+    /// In a room: the ids of the other side's processed events.
     private var eventIds: Set<ByteKey> = []
     private static let maximumEvents = 64
 
-    /// Milliseconds since 1970.
+    /// Times in milliseconds since 1970.
     private struct Clock: Sendable {
-        /// When a request stops being shown.
+        /// The time at which a request is no longer shown.
         var promptEnd: UInt64
         var start: UInt64?
-        /// When something was sent or received last.
+        /// The time at which something was last sent or received.
         var lastStep: UInt64
     }
 
@@ -74,8 +74,8 @@ package struct Verification: Sendable, Identifiable {
     static let promptPatience: UInt64 = 120_000
 
     /// - Parameters:
-    ///   - device: The other side's, where it is known; it is among those of the keys.
-    ///   - time: When it was requested, as the requester says.
+    ///   - device: The other side's device, if known. It is among those of the keys.
+    ///   - time: The time of the request, as claimed by the requester.
     init(
         _ id: ID, _ direction: Direction, me: DeviceAddress, device: String?, keys: VerificationKeys,
         methods: Set<VerificationMethod>, time: UInt64, now: UInt64
@@ -92,7 +92,7 @@ package struct Verification: Sendable, Identifiable {
 
     private var isSameUser: Bool { id.user.isExactly(me.user) }
 
-    // MARK: What is shown
+    // MARK: Displayed state
 
     package var state: State {
         switch phase {
@@ -113,7 +113,7 @@ package struct Verification: Sendable, Identifiable {
         }
     }
 
-    /// Nothing that comes can change its result any more.
+    /// Whether the result is final.
     package var isFinished: Bool {
         switch phase {
         case .requested, .offered, .ready, .sas, .scanned, .reciprocated: false
@@ -127,7 +127,7 @@ package struct Verification: Sendable, Identifiable {
 
     // MARK: Time
 
-    /// When it ends by itself; nil if it is over.
+    /// The time at which it ends automatically; `nil` if it has ended.
     var deadline: UInt64? {
         switch phase {
         case .requested, .offered: clock.promptEnd
@@ -137,16 +137,16 @@ package struct Verification: Sendable, Identifiable {
         }
     }
 
-    /// When it may be forgotten.
+    /// The time at which it may be forgotten.
     var expiry: UInt64 { clock.lastStep + 2 * Self.patience }
 
     mutating func timePassed(now: UInt64) -> [Action] {
         guard let deadline, now >= deadline else { return [] }
         switch phase {
         case .verified:
-            phase = .done  // the other side need not say anything
+            phase = .done  // the other side need not send anything
             return []
-        // Others of our devices may be asked still.
+        // Other devices of ours may still be asked.
         case .requested where direction == .incoming:
             phase = .cancelled(.timeout, byPeer: false)
             return []
@@ -159,7 +159,7 @@ package struct Verification: Sendable, Identifiable {
 
     // MARK: Request and ready
 
-    /// Our own request. In a room it is sent before this value is made, since its event is the id.
+    /// Sends our own request. In a room it is sent before this value is created, since its event is the id.
     mutating func request(now: UInt64) -> [Action] {
         var content = JSONWriter()
         Self.request(&content, device: me.device, methods)
@@ -167,7 +167,7 @@ package struct Verification: Sendable, Identifiable {
         return [send(.request, content)]
     }
 
-    /// Members of a request.
+    /// Adds the members of a request.
     static func request(_ content: inout JSONWriter, device: String, _ methods: Set<VerificationMethod>) {
         content.add("from_device", device)
         content.add("methods", json: list(methods))
@@ -177,9 +177,9 @@ package struct Verification: Sendable, Identifiable {
         "[" + methods.map { "\"\($0.rawValue)\"" }.sorted().joined(separator: ",") + "]"
     }
 
-    /// The other side asks for it.
+    /// Handles a request from the other side.
     ///
-    /// - Returns: Whether there is a way to verify each other.
+    /// - Returns: Whether the two sides share a method.
     mutating func requested(_ methods: Set<VerificationMethod>) -> Bool {
         peerMethods = methods
         return agreesOn(.sas) || canShowOrScan
@@ -189,7 +189,7 @@ package struct Verification: Sendable, Identifiable {
         agreesOn(.reciprocate) && (agreesOn(.showCode) || agreesOn(.scanCode))
     }
 
-    /// Our user agrees to a request.
+    /// Accepts a request for our user.
     mutating func accept(now: UInt64, random: RandomSource) throws(EncryptionError) -> [Action] {
         guard direction == .incoming, let device else { throw .unexpected }
         switch phase {
@@ -210,7 +210,7 @@ package struct Verification: Sendable, Identifiable {
         return keys.code(id: id.transaction, device: device, isSameUser: isSameUser, random: random)
     }
 
-    /// In a room, where the devices are not chosen: one answers that was not known at the time of the request.
+    /// In a room, where the devices are not chosen: adds an answering device that was unknown at the request.
     mutating func note(_ device: VerificationKeys.Device) {
         guard id.roomId != nil, self.device == nil, keys.key(of: device.id) == nil else { return }
         keys.otherDevices.append(device)
@@ -222,7 +222,7 @@ package struct Verification: Sendable, Identifiable {
         guard direction == .outgoing else { throw .unexpectedMessage }
         switch phase {
         case .requested:
-            guard keys.key(of: device) != nil else { return nil }  // nobody has asked it
+            guard keys.key(of: device) != nil else { return nil }  // it was not asked
             (self.device, peerMethods) = (device, methods)
             guard agreesOn(.sas) || canShowOrScan else { throw .unknownMethod }
             phase = .ready(code(with: device, random))
@@ -230,12 +230,12 @@ package struct Verification: Sendable, Identifiable {
             guard id.roomId == nil, !others.isEmpty else { return [] }
             return [.send(cancelEvent(.accepted), to: others)]
         case .offered, .ready, .sas, .scanned, .reciprocated, .verified, .done, .cancelled:
-            guard self.device?.isExactly(device) == true else { return nil }  // it is told that another was first
+            guard self.device?.isExactly(device) == true else { return nil }  // it is notified that another was first
             throw .unexpectedMessage
         }
     }
 
-    /// In a room: our own user's events come back, those of other devices among them.
+    /// In a room: handles an event of our own user, which may come from another device.
     mutating func ownDevice(_ device: String?, sent type: VerificationEventType) {
         guard direction == .incoming, id.roomId != nil else { return }
         let isMine = device?.isExactly(me.device) == true
@@ -248,33 +248,33 @@ package struct Verification: Sendable, Identifiable {
         }
     }
 
-    /// Of two devices that answer at once the one takes part whose answer comes first in the room.
+    /// If two devices answer at once, the one whose answer comes first in the room takes part.
     private mutating func noteReady(isMine: Bool, _ type: VerificationEventType) {
         guard type == .ready else { return }
         if isMine { isReadySeen = true } else if !isReadySeen { end(.accepted) }
     }
 
-    /// Ends it without a word: another device of our own speaks for us.
+    /// Ends the verification silently: another device of ours has taken over.
     private mutating func end(_ code: VerificationCancelCode) {
         phase = .cancelled(code, byPeer: false)
         hasSentCancel = true
     }
 
-    /// In a room: whether an event comes for the first time.
+    /// In a room: returns whether an event arrives for the first time.
     mutating func isNew(_ eventId: String) -> Bool {
         eventIds.count < Self.maximumEvents && eventIds.insert(ByteKey(eventId)).inserted
     }
 
     // MARK: Start
 
-    /// `start` without a request, of a peer that knows of none.
+    /// Handles `start` without a request, from a peer that does not support requests.
     mutating func offered(_ start: VerificationStart, now: UInt64) throws(VerificationCancelCode) {
         guard case .sas(let offer) = start.method, methods.contains(.sas) else { throw .unknownMethod }
         phase = .offered(offer, start: start.content)
         clock.promptEnd = now + Self.promptPatience
     }
 
-    /// Our user wants to compare. Without a request, for a peer that knows of none, if that comes first.
+    /// Starts the comparison for our user. It comes first, without a request, if the peer does not support requests.
     mutating func startComparing(now: UInt64) throws(EncryptionError) -> [Action] {
         guard let device else { throw .unexpected }
         switch phase {
@@ -294,9 +294,9 @@ package struct Verification: Sendable, Identifiable {
         return [.send(event, to: destination)]
     }
 
-    /// Our user has scanned the other side's code.
+    /// Handles a code of the other side that our user has scanned.
     ///
-    /// - Throws: What a code is refused for that is none, or another one: it may be scanned again.
+    /// - Throws: The error of an invalid code or that of another verification. The user can scan again.
     mutating func scanned(_ bytes: [UInt8], now: UInt64) throws(EncryptionError) -> [Action] {
         guard case .ready(let own) = phase, agreesOn(.reciprocate), agreesOn(.scanCode), let device else {
             throw .unexpected
@@ -333,7 +333,7 @@ package struct Verification: Sendable, Identifiable {
         }
     }
 
-    /// Whether of two starts at once ours counts.
+    /// Returns whether our start wins if both sides start at once.
     private func isOurStartFirst(_ device: String) -> Bool {
         let (own, other) = isSameUser ? (me.device, device) : (me.user, id.user)
         return own.precedesExactly(other)
@@ -372,13 +372,13 @@ package struct Verification: Sendable, Identifiable {
         }
     }
 
-    // MARK: What the peer says
+    // MARK: Messages from the peer
 
     mutating func received(_ message: VerificationMessage, now: UInt64, random: RandomSource) -> [Action] {
         switch phase {
         case .done: return []
         case .verified:
-            // A cancel takes nothing back: we have seen the peer's keys.
+            // A cancel no longer changes the result: we have seen the peer's keys.
             if message == .done { phase = .done }
             return []
         case .cancelled: return lateAnswer(message)
@@ -393,7 +393,7 @@ package struct Verification: Sendable, Identifiable {
         }
     }
 
-    /// One of several devices declined, another one agrees: it would wait in vain.
+    /// Cancels for a device that agrees after another one has declined, and would otherwise wait in vain.
     private mutating func lateAnswer(_ message: VerificationMessage) -> [Action] {
         guard case .ready(let device, _) = message, direction == .outgoing, !hasSentCancel, id.roomId == nil,
             keys.key(of: device) != nil
@@ -402,7 +402,7 @@ package struct Verification: Sendable, Identifiable {
         return [.send(cancelEvent(.user), to: [device])]
     }
 
-    /// - Returns: Nil for what is passed over.
+    /// - Returns: `nil` if the message is ignored.
     private mutating func take(
         _ message: VerificationMessage, now: UInt64, random: RandomSource
     ) throws(VerificationCancelCode) -> [Action]? {
@@ -450,8 +450,8 @@ package struct Verification: Sendable, Identifiable {
         id.map { id in verified.contains { $0.isExactly("ed25519:" + id) } } ?? false
     }
 
-    /// Whether codes are of a cross-signing key that we don't know the peer by: somebody has told us of another one, or
-    /// of none.
+    /// Returns whether the codes include a cross-signing key that we don't know for the peer: we were given another
+    /// one, or none.
     private static func namesAnotherKey(_ content: JSONView, than verified: [String]) -> Bool {
         let prefix = "ed25519:"
         return content["mac"]?.members.contains { id, _ in
@@ -472,9 +472,9 @@ package struct Verification: Sendable, Identifiable {
         }
     }
 
-    // MARK: What our user says
+    // MARK: Answers of our user
 
-    /// Our user sees the same as the other.
+    /// Confirms that our user sees the same as the other.
     mutating func confirmSame(now: UInt64) throws(EncryptionError) -> [Action] {
         guard case .sas(let exchange, var answers) = phase, !answers.isConfirmed,
             let codes = exchange.codes(of: keys.vouched(by: me))
@@ -495,21 +495,21 @@ package struct Verification: Sendable, Identifiable {
         return finish(proof, isPeerDone: answers.isPeerDone, now: now)
     }
 
-    /// The other side says that it has scanned our code, and our user sees that.
+    /// Confirms that our user sees that the other side has scanned our code.
     mutating func confirmScanned(now: UInt64) throws(EncryptionError) -> [Action] {
         guard case .reciprocated = phase else { throw .unexpected }
         return finish(codeProof, isPeerDone: false, now: now)
     }
 
-    /// What a scanned code proves to either side.
+    /// The keys that a scanned code proves to either side.
     private var codeProof: Proof {
-        // Whoever trusts the master key already has seen the other's device.
+        // The side that already trusts the master key has seen the other's device.
         isSameUser && keys.trustsOwnMaster ? Proof(device: true) : Proof(master: true)
     }
 
     private mutating func finish(_ proof: Proof, isPeerDone: Bool, now: UInt64) -> [Action] {
         noteStep(now)
-        clock.start = nil  // the peer's `done` has its own time
+        clock.start = nil  // the peer's `done` has its own time-out
         phase = isPeerDone ? .done : .verified
         self.proof = proof
         return [.trust(proof), send(.done, JSONWriter())]
@@ -532,7 +532,7 @@ package struct Verification: Sendable, Identifiable {
 
     // MARK: Events
 
-    /// Devices that are sent to: before one has answered, all that were asked.
+    /// The devices to send to: all that were asked, until one has answered.
     private var destination: [String] {
         guard id.roomId == nil else { return [] }
         return device.map { [$0] } ?? keys.otherDevices.map(\.id)

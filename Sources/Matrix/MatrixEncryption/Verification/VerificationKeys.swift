@@ -1,13 +1,13 @@
 import Basics
 
-/// The keys that a verification is about, as they were when it began: nothing that a server says later changes them.
+/// The keys of a verification, fixed at its beginning. Nothing that a server sends later changes them.
 struct VerificationKeys: Sendable, Equatable {
-    /// This device's.
+    /// This device's key.
     let device: Ed25519PublicKey
     let ownMaster: Ed25519PublicKey?
     /// Whether this device trusts ``ownMaster``.
     let trustsOwnMaster: Bool
-    /// The other user's; between devices of one user the same as ``ownMaster``.
+    /// The other user's master key; between devices of one user, ``ownMaster``.
     let otherMaster: Ed25519PublicKey?
     /// The other user's devices that may take part.
     var otherDevices: [Device]
@@ -21,24 +21,24 @@ struct VerificationKeys: Sendable, Equatable {
 
     func key(of device: String) -> Ed25519PublicKey? { otherDevices.first { $0.id.isExactly(device) }?.key }
 
-    /// Whether the server has put something else into the place of any of these keys.
+    /// Returns whether the server has replaced any of these keys.
     ///
     /// - Parameters:
-    ///   - now: As they are now.
-    ///   - device: The one that takes part; nil while none does.
+    ///   - now: The current keys.
+    ///   - device: The device that takes part; `nil` until there is one.
     func hasChanged(to now: VerificationKeys, device: String?) -> Bool {
         if self.device != now.device || ownMaster != now.ownMaster || otherMaster != now.otherMaster { return true }
         return device.map { key(of: $0) != now.key(of: $0) } ?? false
     }
 
-    /// The keys that this side vouches for, by their ids.
+    /// Returns the keys that this side vouches for, by id.
     func vouched(by me: DeviceAddress) -> [String: Ed25519PublicKey] {  // own names: base64 and one device
         var keys = ["ed25519:" + me.device: device]
         if trustsOwnMaster, let ownMaster { keys["ed25519:" + ownMaster.base64] = ownMaster }
         return keys
     }
 
-    /// The keys that the other side is asked to have, by their ids.
+    /// Returns the keys that the other side is expected to have, by id.
     func expected(of device: String) -> [String: Ed25519PublicKey] {  // own names: base64 and one device
         var keys: [String: Ed25519PublicKey] = [:]  // own names: base64 and one device
         if let otherMaster { keys["ed25519:" + otherMaster.base64] = otherMaster }
@@ -46,9 +46,9 @@ struct VerificationKeys: Sendable, Equatable {
         return keys
     }
 
-    // MARK: The code to scan
+    // MARK: QR code
 
-    /// The code that this side can show; nil if it lacks a key, or does not trust its own.
+    /// Returns the code to show; `nil` if this side lacks a key or does not trust its own.
     func code(
         id: String, device other: String, isSameUser: Bool, random: RandomSource
     ) -> VerificationQRCode? {
@@ -64,10 +64,10 @@ struct VerificationKeys: Sendable, Equatable {
             mode: mode, id: id, firstKey: first, secondKey: second, secret: random.secret(16))
     }
 
-    /// Checks a code that the other side shows.
+    /// Checks a code shown by the other side.
     ///
-    /// - Throws: `untrusted` if this side lacks a key, or does not trust its own; `ids`, `mode`; `keys` if the two sides do
-    ///   not have the same keys.
+    /// - Throws: `untrusted` if this side lacks a key, or does not trust its own; `ids`, `mode`; `keys` if the keys of
+    ///   the two sides differ.
     func verify(
         _ code: VerificationQRCode, id: String, device other: String, isSameUser: Bool
     ) throws(EncryptionError) {

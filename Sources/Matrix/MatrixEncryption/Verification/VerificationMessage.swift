@@ -1,15 +1,15 @@
 import JSONBytes
 
-/// How two sides can verify each other.
+/// The methods with which two sides can verify each other.
 package enum VerificationMethod: String, Sendable, CaseIterable {
     /// Both users compare emoji or numbers.
     case sas = "m.sas.v1"
     case showCode = "m.qr_code.show.v1"
     case scanCode = "m.qr_code.scan.v1"
-    /// The side that has scanned a code says so. It goes with the two before it.
+    /// The side that has scanned a code reports it. Used together with the two methods above.
     case reciprocate = "m.reciprocate.v1"
 
-    /// What the other side must be able to do.
+    /// The method that the other side must support.
     var counterpart: VerificationMethod {
         switch self {
         case .sas: .sas
@@ -20,7 +20,7 @@ package enum VerificationMethod: String, Sendable, CaseIterable {
     }
 }
 
-/// Why a verification ended without a result.
+/// The reason why a verification ended without a result.
 package enum VerificationCancelCode: String, Error, Sendable, CaseIterable {
     case user = "m.user"
     case timeout = "m.timeout"
@@ -35,7 +35,7 @@ package enum VerificationCancelCode: String, Error, Sendable, CaseIterable {
     case mismatchedCommitment = "m.mismatched_commitment"
     case mismatchedSAS = "m.mismatched_sas"
 
-    /// In English, for the peer's log.
+    /// An English explanation for the peer's log.
     package var reason: String {
         switch self {
         case .user: "The user cancelled the verification."
@@ -53,7 +53,7 @@ package enum VerificationCancelCode: String, Error, Sendable, CaseIterable {
     }
 }
 
-/// The types of the events that a verification consists of.
+/// The event types of verifications.
 enum VerificationEventType: String, Sendable {
     case request = "m.key.verification.request"
     case ready = "m.key.verification.ready"
@@ -66,19 +66,19 @@ enum VerificationEventType: String, Sendable {
 
     static let prefix = "m.key.verification."
 
-    /// Whether a message of this type must come after those that were sent before it.
+    /// Returns whether a message of this type must be sent after those before it.
     ///
-    /// One that cancels need not; and whoever makes us cancel many holds up nobody.
+    /// A cancel need not wait, so a peer that makes us cancel many verifications blocks nothing.
     static func isOrdered(_ type: String) -> Bool { type.hasPrefix(prefix) && type != cancel.rawValue }
 }
 
-/// An event of a verification, as it is sent.
+/// A verification event to send.
 struct VerificationEvent: Sendable, Equatable {
     let type: VerificationEventType
     let content: JSONView
 }
 
-/// What a peer says once a verification has been requested.
+/// A peer's message after a verification was requested.
 enum VerificationMessage: Sendable, Equatable {
     case ready(device: String, Set<VerificationMethod>)
     case start(VerificationStart)
@@ -87,7 +87,7 @@ enum VerificationMessage: Sendable, Equatable {
     /// The content, with both members of their types.
     case mac(JSONView)
     case done
-    /// Nil for a code that we don't know.
+    /// A cancel; `nil` if the code is unknown.
     case cancel(VerificationCancelCode?)
 
     /// - Throws: The code to cancel with. A `cancel` is never refused.
@@ -114,7 +114,7 @@ enum VerificationMessage: Sendable, Equatable {
     }
 }
 
-/// What begins a verification.
+/// A request for a verification.
 struct VerificationRequest: Sendable, Equatable {
     let device: String
     let methods: Set<VerificationMethod>
@@ -144,7 +144,7 @@ struct VerificationStart: Sendable, Equatable {
 
     let device: String
     let method: Method
-    /// All of it, as it came: the commitment covers members that nobody knows, too.
+    /// The complete content as received: the commitment covers unknown members, too.
     let content: JSONView
 
     init(_ content: JSONView) throws(VerificationCancelCode) {
@@ -162,15 +162,15 @@ struct VerificationStart: Sendable, Equatable {
     }
 }
 
-/// What users can compare.
+/// The values that users can compare.
 enum SASKind: String, Sendable, CaseIterable {
     case decimal
     case emoji
 }
 
-/// What the side that starts can do, as far as we can do it too.
+/// The capabilities of the side that starts, limited to those that we share.
 struct SASOffer: Sendable, Equatable {
-    /// v2 whenever it is offered.
+    /// The method for the codes: v2 whenever it is offered.
     let codes: SASCodeMethod
     let kinds: Set<SASKind>
 
@@ -188,7 +188,7 @@ struct SASOffer: Sendable, Equatable {
     }
 }
 
-/// `m.key.verification.accept`: what the other side has chosen, and the commitment to its key.
+/// `m.key.verification.accept`: the other side's choice, and the commitment to its key.
 struct SASAcceptance: Sendable, Equatable {
     static let hash = "sha256"
 
@@ -200,7 +200,7 @@ struct SASAcceptance: Sendable, Equatable {
         (self.codes, self.kinds, self.commitment) = (codes, kinds, commitment)
     }
 
-    /// - Throws: `unknownMethod` for what we have not offered.
+    /// - Throws: `unknownMethod` if we have not offered it.
     init(_ content: JSONView) throws(VerificationCancelCode) {
         guard let agreement = content["key_agreement_protocol"]?.string, let hash = content["hash"]?.string,
             let codes = content["message_authentication_code"]?.string,
@@ -216,10 +216,10 @@ struct SASAcceptance: Sendable, Equatable {
 }
 
 extension JSONView {
-    /// A text that is neither empty nor longer than ids of Matrix are.
+    /// The text, if it is neither empty nor longer than a Matrix id can be.
     var idText: String? { string.flatMap { 1...255 ~= $0.utf8.count ? $0 : nil } }
 
-    /// Those that we know; nil if this is no list.
+    /// The known methods; `nil` if this is not a list.
     fileprivate var verificationMethods: Set<VerificationMethod>? {
         array.map { Set($0.compactMap { $0.string.flatMap(VerificationMethod.init) }) }
     }

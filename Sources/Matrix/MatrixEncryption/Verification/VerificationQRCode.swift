@@ -1,15 +1,15 @@
 import Basics
 
-/// What the QR code of a verification says: which keys the side that shows it has.
+/// The contents of a verification's QR code: the keys known to the side that shows it.
 ///
 ///     "MATRIX" 02 mode length(2) id first key(32) second key(32) secret
 package struct VerificationQRCode: Sendable, Equatable {
     package enum Mode: UInt8, Sendable {
         /// Another user: the shower's master key, then the other's.
         case otherUser = 0
-        /// Another device of the same user; this one trusts the master key: that, then the other device's Ed25519 key.
+        /// Another device of the user; the shower trusts the master key: that key, then the other device's Ed25519 key.
         case trustingDevice = 1
-        /// Another device of the same user; this one doesn't trust the master key yet: its own Ed25519 key, then that.
+        /// Another device of the user; the shower doesn't trust the master key yet: its own Ed25519 key, then that key.
         case untrustingDevice = 2
     }
 
@@ -18,10 +18,10 @@ package struct VerificationQRCode: Sendable, Equatable {
     package let id: String
     package let firstKey: Ed25519PublicKey
     package let secondKey: Ed25519PublicKey
-    /// At least 8 bytes. Who scans them sends them back.
+    /// The secret, at least 8 bytes. The side that scans it sends it back.
     package let secret: SecretBytes
 
-    /// - Throws: `length` for an id of more than 65,535 bytes, or a secret of less than 8.
+    /// - Throws: `length` if the id has more than 65,535 bytes, or the secret less than 8.
     package init(
         mode: Mode, id: String, firstKey: Ed25519PublicKey, secondKey: Ed25519PublicKey, secret: SecretBytes
     ) throws(EncryptionError) {
@@ -33,7 +33,7 @@ package struct VerificationQRCode: Sendable, Equatable {
         self.secret = secret
     }
 
-    /// - Throws: `header`, `version`, `mode` or `length`; `ids` if the id is no UTF-8.
+    /// - Throws: `header`, `version`, `mode` or `length`; `ids` if the id is not UTF-8.
     package init(_ bytes: [UInt8]) throws(EncryptionError) {
         guard bytes.count >= 10, bytes.starts(with: Self.header) else { throw .header }
         guard bytes[6] == Self.version else { throw .version }
@@ -54,13 +54,13 @@ package struct VerificationQRCode: Sendable, Equatable {
         return bytes
     }
 
-    /// What the side that scans the code checks before it vouches for anything.
+    /// Checks the code on the scanning side, before it vouches for anything.
     ///
     /// - Parameters:
-    ///   - mode: Which the shower must have: `otherUser` for another user; on devices of one user `untrustingDevice` if the
+    ///   - mode: The expected mode: `otherUser` for another user; for devices of one user, `untrustingDevice` if the
     ///     scanner trusts the master key, else `trustingDevice`.
-    ///   - firstKey: What the scanner knows of the shower.
-    ///   - secondKey: What the scanner knows of itself.
+    ///   - firstKey: The shower's key as known to the scanner.
+    ///   - secondKey: The scanner's own key.
     /// - Throws: `ids`, `mode`; `keys` (`m.key_mismatch`).
     package func verify(
         id: String, mode: Mode, firstKey: Ed25519PublicKey, secondKey: Ed25519PublicKey
@@ -70,7 +70,7 @@ package struct VerificationQRCode: Sendable, Equatable {
         guard self.firstKey == firstKey, self.secondKey == secondKey else { throw .keys }
     }
 
-    /// Whether a peer has scanned this code: what it sends back in base64 is the secret.
+    /// Returns whether a peer has scanned this code, by the secret that it sends back in base64.
     package func isSecret(_ text: String) -> Bool { (try? UnpaddedBase64.decodeSecret(text)) == secret }
 
     package static func == (lhs: VerificationQRCode, rhs: VerificationQRCode) -> Bool {

@@ -2,13 +2,13 @@ import Basics
 import JSONBytes
 
 extension Verification {
-    /// Whoever begins a verification chooses its id: the ids of two users may be the same.
+    /// A verification's id. It is chosen by the side that begins, so two users may use the same one.
     package struct ID: Hashable, Sendable {
-        /// The other user; our own for another device of our own.
+        /// The other user, or our own for another device of ours.
         package let user: String
-        /// Nil if it runs in messages to devices.
+        /// The room; `nil` if the verification uses messages to devices.
         package let roomId: String?
-        /// The transaction's id; in a room the event id of the request.
+        /// The transaction id; in a room, the event id of the request.
         package let transaction: String
 
         package init(user: String, roomId: String? = nil, transaction: String) {
@@ -22,39 +22,39 @@ extension Verification {
     }
 
     package enum Direction: Sendable {
-        /// The other side has asked for it.
+        /// The other side has requested it.
         case incoming
         case outgoing
     }
 
-    /// What the application shows.
+    /// The state to show in the application.
     package enum State: Sendable, Equatable {
-        /// Of an incoming one our user is asked; an outgoing one waits for the other's answer.
+        /// If incoming, our user is asked; if outgoing, it waits for the other side's answer.
         case requested
-        /// Both sides agree to it. One of them starts.
+        /// Both sides have agreed. One of them starts.
         ///
-        /// - Parameter code: To be shown; nil if there is none that the other side could scan.
+        /// - Parameter code: The code to show; `nil` if there is none that the other side could scan.
         case ready(canCompare: Bool, canScan: Bool, code: VerificationQRCode?)
-        /// Waits for the other side's keys.
+        /// It waits for the other side's keys.
         case exchanging
-        /// Both users compare. Each list is empty if the two sides have not agreed on it.
+        /// Both users compare. A list is empty if the two sides have not agreed on it.
         ///
-        /// - Parameter isConfirmed: Our user has said that they are the same; the other has not yet.
+        /// - Parameter isConfirmed: Whether our user has confirmed that they are the same. The other user has not yet.
         case comparing(emoji: [SASEmoji], decimals: [Int], isConfirmed: Bool)
-        /// The other side's code was scanned here. Its user is asked.
+        /// The other side's code was scanned here. The other user is asked.
         case scanned
-        /// The other side has scanned our code. Our user is asked whether it says so.
+        /// The other side has scanned our code. Our user is asked whether it shows this.
         case reciprocated
-        /// Our side is done: the keys are trusted. The other side has not said so yet, and need not.
+        /// Our side is done and the keys are trusted. The other side has not confirmed this, and need not.
         case verified
         case done
-        /// - Parameter code: Nil for one that we don't know.
+        /// - Parameter code: The code; `nil` if it is unknown.
         case cancelled(code: VerificationCancelCode?, byPeer: Bool)
     }
 }
 
 extension Verification.ID {
-    /// Says in an event which verification it belongs to.
+    /// Adds a reference to the verification to an event's content.
     func refer(in content: inout JSONWriter) {
         guard roomId != nil else { return content.add("transaction_id", transaction) }
         var relation = JSONWriter()
@@ -63,7 +63,7 @@ extension Verification.ID {
         content.add("m.relates_to", relation)
     }
 
-    /// The content of a cancel.
+    /// Returns the content of a cancel.
     func cancel(_ code: VerificationCancelCode) -> JSONView {
         var content = JSONWriter()
         content.add("code", code.rawValue)

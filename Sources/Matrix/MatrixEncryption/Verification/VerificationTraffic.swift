@@ -1,17 +1,17 @@
 import Basics
 package import JSONBytes
 
-/// An event of a room that may belong to a verification, decrypted.
+/// A decrypted room event that may belong to a verification.
 package struct VerificationRoomEvent: Sendable {
     package let roomId: String
     package let eventId: String
     package let sender: String
-    /// The session it was encrypted with, as the encrypted event names it; nil if it came in clear.
+    /// The id of the session that encrypted it; `nil` if it was unencrypted.
     package let sessionId: String?
-    /// Milliseconds since 1970, as the server has it.
+    /// The server's time in milliseconds since 1970.
     package let time: UInt64
     package let type: String
-    /// With the relation of the outside.
+    /// The content, with the relation of the encrypted event.
     package let content: JSONView
 
     package init(
@@ -23,14 +23,14 @@ package struct VerificationRoomEvent: Sendable {
     }
 }
 
-/// What goes out for verifications into rooms, and what waits for the keys of those who sent it.
+/// Outgoing verification events for rooms, and incoming ones that wait for their senders' keys.
 struct VerificationTraffic: Sendable {
-    /// An event of the other side.
+    /// An event from the other side.
     struct Incoming: Sendable {
         let id: Verification.ID
         let type: VerificationEventType
         let content: JSONView
-        /// When it was sent, as its sender says.
+        /// The time at which it was sent, as claimed by its sender.
         let time: UInt64
         let arrival: UInt64
     }
@@ -41,7 +41,7 @@ struct VerificationTraffic: Sendable {
         let type: String
         let content: JSONView
         let transactionId: String
-        /// It asks for a verification, of which it is to be the id.
+        /// The verification that it requests, whose id will be the event's.
         var request: Request?
     }
 
@@ -51,13 +51,13 @@ struct VerificationTraffic: Sendable {
         let methods: Set<VerificationMethod>
     }
 
-    /// Those whose senders' devices are asked for.
+    /// Events whose senders' devices are being queried.
     private var held: [Incoming] = []
-    /// In order.
+    /// The outgoing events, in order.
     var outgoing: [Outgoing] = []
-    /// Transactions that this device doesn't know, and has cancelled: when.
+    /// The times at which this device cancelled unknown transactions.
     private var refused: [Verification.ID: UInt64] = [:]
-    /// When the server was asked for devices of others, since these had begun a verification.
+    /// The times of queries for other users' devices after they began a verification.
     private var queries: [UInt64] = []
 
     private static let heldOfAUser = 5
@@ -67,9 +67,9 @@ struct VerificationTraffic: Sendable {
 
     // MARK: Bounds
 
-    /// Keeps an event until its sender's devices are known.
+    /// Holds an event until its sender's devices are known.
     ///
-    /// - Returns: Whether it was kept: strangers are not to fill the memory, or make us ask for others all the time.
+    /// - Returns: Whether it was held: strangers must not fill the memory, or cause constant queries for others.
     mutating func hold(_ event: Incoming, isOwn: Bool, now: UInt64) -> Bool {
         guard hasPlace(for: event) else { return false }
         if !isOwn {
@@ -89,7 +89,7 @@ struct VerificationTraffic: Sendable {
 
     func isHeld(_ id: Verification.ID) -> Bool { held.contains { $0.id == id } }
 
-    /// Keeps an event behind another one of the same verification.
+    /// Holds an event behind another one of the same verification.
     mutating func holdNext(_ event: Incoming) {
         if hasPlace(for: event) { held.append(event) }
     }
@@ -99,7 +99,7 @@ struct VerificationTraffic: Sendable {
         return held.filter(isReady)
     }
 
-    /// Whether a transaction that this device doesn't know is to be cancelled: once, and not for everybody.
+    /// Returns whether to cancel an unknown transaction: once, and only for a limited number.
     mutating func refuses(_ id: Verification.ID, now: UInt64) -> Bool {
         refused = refused.filter { $0.value + Verification.patience > now }
         guard refused[id] == nil, refused.count < Self.refusals else { return false }

@@ -1,15 +1,15 @@
-/// The tokens of one account as a value (client-server specification, "Refreshing access tokens").
+/// The token state of one account, as a value (client-server specification, "Refreshing access tokens").
 ///
-/// One refresh at a time; new tokens are saved before anything is sent with them; a refusal ends it for good, a failure on
-/// the way does not. Times are milliseconds since 1970.
+/// Allows one refresh at a time. New tokens are saved before they are used. A refusal ends the state machine for good;
+/// a network failure does not. Times are in milliseconds since 1970.
 package struct TokenMachine: Sendable {
-    /// Why there is no token any more.
+    /// The reason why there is no valid token any more.
     package struct Ending: Hashable, Sendable {
-        /// What the server said.
+        /// The server's error.
         package let error: MXError
-        /// Whether the device lives on, so that a login with its id goes on where it was.
+        /// Whether the device still exists, so that a new login with its id can resume.
         package let isSoftLogout: Bool
-        /// Whether it was the refresh token that was refused.
+        /// Whether the server refused the refresh token.
         package let isRefreshTokenAuth: Bool
 
         package init(error: MXError, isSoftLogout: Bool, isRefreshTokenAuth: Bool) {
@@ -17,54 +17,54 @@ package struct TokenMachine: Sendable {
         }
     }
 
-    /// A refresh to be made.
+    /// A refresh to perform.
     package struct Refresh: Hashable, Sendable, CustomStringConvertible {
-        /// Tells this refresh from one of earlier credentials.
+        /// An id that distinguishes this refresh from those of earlier credentials.
         package let id: Int
         package let token: String
-        /// To wait before: the last one failed just now.
+        /// The delay before the refresh, after a recent failure.
         package let delay: Duration
 
         package init(id: Int, token: String, delay: Duration) {
             (self.id, self.token, self.delay) = (id, token, delay)
         }
 
-        /// Never the token.
+        /// Never contains the token.
         package var description: String { "refresh \(id) after \(delay)" }
     }
 
     private enum State {
-        /// The access token may be used, or refreshed.
+        /// The access token can be used or refreshed.
         case ready
         case refreshing(id: Int)
-        /// The new tokens are with whoever keeps them.
+        /// The new tokens are being saved.
         case saving(id: Int, MXCredentials)
-        /// The new tokens could not be saved; that is tried again before they are used.
+        /// The new tokens could not be saved. Saving is retried before they are used.
         case unsaved(MXCredentials)
         case ended(Ending)
     }
 
     private var state = State.ready
-    /// The tokens that may be used.
+    /// The tokens to use.
     package private(set) var credentials: MXCredentials?
-    /// Life of the access token when it came; nil if that is not known.
+    /// The access token's lifetime when it was issued; `nil` if unknown.
     private var lifetime: UInt64?
-    /// What the server said of the current access token.
+    /// The error with which the server rejected the current access token.
     private var rejection: MXError?
     private var nextId = 1
     private var failures = 0
     private var retryAt: UInt64 = 0
-    /// When the current tokens came from a refresh.
+    /// The time of the refresh that returned the current tokens.
     private var refreshedAt: UInt64?
-    /// Refreshes in a row, each sooner after the one before than its tokens should have lived.
+    /// The number of consecutive refreshes that came earlier than the tokens' lifetime should have required.
     private var hurries = 0
 
-    /// - Parameter credentials: Nil: nobody is logged in.
+    /// - Parameter credentials: Pass `nil` if no user is logged in.
     package init(_ credentials: MXCredentials? = nil) {
         self.credentials = credentials
     }
 
-    /// Why it is over; nil if it is not.
+    /// The reason why the tokens are no longer valid; `nil` while they are.
     package var ending: Ending? {
         switch state {
         case .ended(let ending): ending
@@ -74,7 +74,7 @@ package struct TokenMachine: Sendable {
 
     // MARK: Logging in and out
 
-    /// Somebody has logged in. What is under way for earlier credentials does not count any more.
+    /// Stores the credentials of a new login. Pending operations of earlier credentials are ignored.
     package mutating func loggedIn(_ credentials: MXCredentials, now: UInt64) {
         let id = nextId + 1
         self = TokenMachine(credentials)
@@ -82,13 +82,13 @@ package struct TokenMachine: Sendable {
         if credentials.accessTokenExpiresAt > now { lifetime = credentials.accessTokenExpiresAt - now }
     }
 
-    /// The server says whose the token is.
+    /// Stores the owner of the token as reported by the server.
     package mutating func identified(userId: String?, deviceId: String?) {
         credentials?.userId = userId
         credentials?.deviceId = deviceId
     }
 
-    /// The tokens were given up.
+    /// Discards the tokens after a logout.
     package mutating func loggedOut() {
         let id = nextId + 1
         self = TokenMachine()
@@ -98,18 +98,18 @@ package struct TokenMachine: Sendable {
     // MARK: Requests
 
     package enum WantedAction: Equatable {
-        /// Send with this token; nil without one.
+        /// Send with this token, or without one if it is `nil`.
         case send(token: String?)
-        /// Make this refresh, and ask again when it is done.
+        /// Perform this refresh, then ask again.
         case refresh(Refresh)
-        /// Save these tokens, and ask again when it is done.
+        /// Save these tokens, then ask again.
         case save(id: Int, MXCredentials)
-        /// Ask again when what is under way is done.
+        /// Ask again when the pending operation has finished.
         case wait
         case fail(Ending)
     }
 
-    /// A request is to be sent.
+    /// Returns how to get a token for a request.
     package mutating func tokenWanted(now: UInt64) -> WantedAction {
         switch state {
         case .refreshing, .saving: return .wait
@@ -120,27 +120,27 @@ package struct TokenMachine: Sendable {
                 return .send(token: credentials?.accessToken)
             }
             let delay = Duration.milliseconds(max(earliestRefresh(at: now), now) - now)
-            // A token that still works is not kept waiting for the next try.
+            // Don't let a token that still works wait for the next attempt.
             if delay > .zero && isUsable(at: now) { return .send(token: credentials?.accessToken) }
             hurries = isHurried(at: now) ? hurries + 1 : 0
             return .refresh(Refresh(id: begin { .refreshing(id: $0) }, token: refreshToken, delay: delay))
         }
     }
 
-    /// After a try that failed, or tokens that died early, the next one waits.
+    /// Returns the earliest time of the next refresh: after a failure, or if tokens expired early, it is delayed.
     private func earliestRefresh(at now: UInt64) -> UInt64 {
         guard let refreshedAt, isHurried(at: now) else { return retryAt }
         return max(retryAt, refreshedAt + min(250 << UInt64(min(hurries, 8)), 15_000))
     }
 
-    /// Whether tokens from a refresh are to be replaced sooner than the server has said, or at once if it has not.
+    /// Whether refreshed tokens are being replaced earlier than the server announced, or at once if it did not.
     private func isHurried(at now: UInt64) -> Bool {
         guard let refreshedAt, now >= refreshedAt else { return false }
         return now - refreshedAt < min((lifetime ?? 20_000) / 2, 10_000)
     }
 
-    /// The life of an access token that a server gives in milliseconds; nil if that says nothing: the server will say when
-    /// it does not take the token any more. Nobody is to refresh tokens all the time, so that short lives are prolonged.
+    /// Returns the lifetime of an access token from the server's value in milliseconds; `nil` if the value is not
+    /// usable: the server rejects the token when it expires. Short lifetimes are raised to avoid constant refreshes.
     package static func life(_ milliseconds: Int?) -> UInt64? {
         guard let milliseconds, (1...longestLife).contains(milliseconds) else { return nil }
         return UInt64(max(milliseconds, shortestLife))
@@ -162,7 +162,7 @@ package struct TokenMachine: Sendable {
         return credentials.accessTokenExpiresAt == 0 || credentials.accessTokenExpiresAt > now
     }
 
-    /// Less than a minute is left, or than half of a life below two.
+    /// Whether less than a minute of the lifetime is left, or less than half of a lifetime under two minutes.
     private func isDue(at now: UInt64) -> Bool {
         guard isUsable(at: now), let expiry = credentials?.accessTokenExpiresAt, expiry > 0 else {
             return !isUsable(at: now)
@@ -172,17 +172,17 @@ package struct TokenMachine: Sendable {
     }
 
     package enum RejectedAction: Equatable {
-        /// Ask for a token again, which makes the refresh.
+        /// Ask for a token again, which starts the refresh.
         case refreshFirst
-        /// Ask for a token again: this one was replaced already.
+        /// Ask for a token again: this one has already been replaced.
         case again
-        /// It is over; whoever is to know has not been told.
+        /// The session has ended, and its owner has not been notified yet.
         case end(Ending)
-        /// It is over, and known.
+        /// The session has ended, and its owner has been notified.
         case fail(Ending)
     }
 
-    /// The server does not take `token` any more (`M_UNKNOWN_TOKEN`).
+    /// Handles the server's rejection of `token` (`M_UNKNOWN_TOKEN`).
     package mutating func tokenRejected(_ token: String, _ error: MXError) -> RejectedAction {
         if case .ended(let ending) = state { return .fail(ending) }
         guard token == credentials?.accessToken else { return .again }
@@ -197,11 +197,11 @@ package struct TokenMachine: Sendable {
 
     package enum RefreshedAction: Equatable {
         case save(id: Int, MXCredentials)
-        /// It was of earlier credentials.
+        /// The refresh belonged to earlier credentials.
         case none
     }
 
-    /// The server gave new tokens. Without a new refresh token the old one stays.
+    /// Handles new tokens from the server. If there is no new refresh token, the old one stays valid.
     package mutating func refreshSucceeded(
         id: Int, accessToken: String, refreshToken: String?, expiresIn: Int?, now: UInt64
     ) -> RefreshedAction {
@@ -214,12 +214,12 @@ package struct TokenMachine: Sendable {
     }
 
     package enum SavedAction: Equatable {
-        /// The new tokens are the current ones: tell who is to know, wake who waits.
+        /// The new tokens are current: notify the owner and resume waiting requests.
         case use(MXCredentials)
         case none
     }
 
-    /// The new tokens are saved.
+    /// Handles the completed save of the new tokens.
     package mutating func saved(id: Int, now: UInt64) -> SavedAction {
         guard case .saving(id, let new) = state else { return .none }
         state = .ready
@@ -228,15 +228,15 @@ package struct TokenMachine: Sendable {
         return .use(new)
     }
 
-    /// They could not be saved.
+    /// Handles a failure to save the new tokens.
     package mutating func savingFailed(id: Int) {
         guard case .saving(id, let new) = state else { return }
         state = .unsaved(new)
     }
 
-    /// The server refused the refresh token.
+    /// Handles the server's refusal of the refresh token.
     ///
-    /// - Returns: What is to be reported; nil if it was of earlier credentials.
+    /// - Returns: The ending to report; `nil` if the refresh belonged to earlier credentials.
     package mutating func refreshRefused(id: Int, _ error: MXError) -> Ending? {
         guard case .refreshing(id) = state else { return nil }
         let ending = Ending(
@@ -245,7 +245,7 @@ package struct TokenMachine: Sendable {
         return ending
     }
 
-    /// The refresh failed on the way: the tokens stay, and the next try waits longer each time.
+    /// Handles a network failure of the refresh. The tokens stay, and the delay grows with each attempt.
     ///
     /// - Parameter random: From 0 to 1.
     package mutating func refreshFailed(id: Int, now: UInt64, random: Double) {

@@ -2,32 +2,32 @@ import Basics
 public import Foundation
 public import JSONBytes
 
-/// An error that the homeserver gave (client-server specification, "Standard error response").
+/// An error returned by the homeserver (client-server specification, "Standard error response").
 ///
-/// ``errcode`` says what went wrong; for `M_UNKNOWN` only ``status`` does.
+/// ``errcode`` identifies the error; for `M_UNKNOWN`, only ``status`` does.
 public struct MXError: Error, Sendable, Hashable {
-    /// Such as `M_FORBIDDEN`.
+    /// The error code, such as `M_FORBIDDEN`.
     public let errcode: String
-    /// The server's words, for people: one line of at most 500 characters, without control characters.
+    /// The server's message for people: one line of at most 500 characters, without control characters.
     public let error: String
-    /// The HTTP status.
+    /// The HTTP status code.
     public let status: Int
-    /// How long to wait before trying again, if the server says.
+    /// The delay before a retry, if the server gives one.
     public let retryAfter: Duration?
-    /// With `M_UNKNOWN_TOKEN`: whether the device lives on, and a new login with its id goes on where it was.
+    /// With `M_UNKNOWN_TOKEN`: whether the device still exists, so that a new login with its id can resume.
     public let isSoftLogout: Bool
     private let body: Data
     private static let maximumLength = 500
 
-    /// All that the server said, as it said it, which is not fit for logs; named as in the iOS SDK.
+    /// The server's complete answer, unsuitable for logs; named as in the iOS SDK.
     public var userInfo: [String: Any] {
         (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
     }
 
-    /// Another field of the answer.
+    /// Returns another field of the answer.
     public subscript(field: String) -> JSONView? { JSONView(Array(body))?[field] }
 
-    /// An error that no server gave.
+    /// Creates an error that does not come from a server.
     public init(errcode: String, error: String, status: Int = 400) {
         self.errcode = PeerText(errcode).line(limit: Self.maximumLength)
         self.error = PeerText(error).line(limit: Self.maximumLength)
@@ -37,14 +37,14 @@ public struct MXError: Error, Sendable, Hashable {
         body = Data()
     }
 
-    /// - Parameter retryAfter: What the header field of that name says, in seconds.
-    /// - Returns: Nil if `body` is not an error of the protocol.
+    /// - Parameter retryAfter: The value of that header field, in seconds.
+    /// - Returns: `nil` if `body` is not an error of the protocol.
     package init?(status: Int, body: [UInt8], retryAfter: String? = nil) {
         guard let json = JSONView(body), let errcode = json["errcode"]?.string else { return nil }
         self.errcode = PeerText(errcode).line(limit: Self.maximumLength)
         error = PeerText(json["error"]?.string ?? "").line(limit: Self.maximumLength)
         self.status = status
-        // A negative time says nothing.
+        // Ignore a negative time.
         let milliseconds = json["retry_after_ms"]?.wholePart.flatMap { $0 < 0 ? nil : min($0, 86_400_000) }
         let seconds = retryAfter.flatMap { Int($0) }.flatMap { $0 < 0 ? nil : min($0, 86_400) }
         self.retryAfter = milliseconds.map { .milliseconds($0) } ?? seconds.map { .seconds($0) }
@@ -54,32 +54,32 @@ public struct MXError: Error, Sendable, Hashable {
 }
 
 extension MXError: CustomStringConvertible, LocalizedError {
-    /// The server's words and the code.
+    /// The server's message and the code.
     public var description: String {
         error.isEmpty ? "the homeserver answered \(errcode)" : "\(error) (\(errcode))"
     }
 
-    /// The same as ``description``.
+    /// Same as ``description``.
     public var errorDescription: String? { description }
 }
 
-// The codes of `MXError.errcode` under the names of the iOS SDK.
+// The codes of `MXError.errcode`, under the names of the iOS SDK.
 
-/// Not allowed; also a wrong password.
+/// The request is not allowed, or the password is wrong.
 public let kMXErrCodeStringForbidden = "M_FORBIDDEN"
-/// No other code fits; the status tells more.
+/// No other code applies; see the status.
 public let kMXErrCodeStringUnknown = "M_UNKNOWN"
-/// The access token has expired or is gone.
+/// The access token has expired or been revoked.
 public let kMXErrCodeStringUnknownToken = "M_UNKNOWN_TOKEN"
 /// No access token was sent.
 public let kMXErrCodeStringMissingToken = "M_MISSING_TOKEN"
-/// The request's JSON is not what the call takes.
+/// The request's JSON does not fit the endpoint.
 public let kMXErrCodeStringBadJSON = "M_BAD_JSON"
 /// The request is not JSON.
 public let kMXErrCodeStringNotJSON = "M_NOT_JSON"
-/// There is no such thing.
+/// The resource was not found.
 public let kMXErrCodeStringNotFound = "M_NOT_FOUND"
-/// Too many requests; wait as told.
+/// Too many requests; wait for the time that the server gives.
 public let kMXErrCodeStringLimitExceeded = "M_LIMIT_EXCEEDED"
 /// The server does not know the endpoint.
 public let kMXErrCodeStringUnrecognized = "M_UNRECOGNIZED"
@@ -91,15 +91,15 @@ public let kMXErrCodeStringInvalidUsername = "M_INVALID_USERNAME"
 public let kMXErrCodeStringRoomInUse = "M_ROOM_IN_USE"
 /// The event or file is larger than the server allows.
 public let kMXErrCodeStringTooLarge = "M_TOO_LARGE"
-/// We have reacted so already.
+/// We have already reacted in this way.
 public let kMXErrCodeStringDuplicateAnnotation = "M_DUPLICATE_ANNOTATION"
-/// The media will come later.
+/// The media has not been uploaded yet.
 public let kMXErrCodeStringNotYetUploaded = "M_NOT_YET_UPLOADED"
-/// The server is full.
+/// The server has reached a resource limit.
 public let kMXErrCodeStringResourceLimitExceeded = "M_RESOURCE_LIMIT_EXCEEDED"
-/// The user has to agree to the server's terms first.
+/// The user must first agree to the server's terms.
 public let kMXErrCodeStringConsentNotGiven = "M_CONSENT_NOT_GIVEN"
 /// The password is too weak.
 public let kMXErrCodeStringWeakPassword = "M_WEAK_PASSWORD"
-/// The server has forgotten the connection.
+/// The server no longer knows the connection.
 public let kMXErrCodeStringUnknownPosition = "M_UNKNOWN_POS"

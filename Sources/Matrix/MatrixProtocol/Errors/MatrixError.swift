@@ -2,56 +2,56 @@ import Basics
 public import Foundation
 import Transport
 
-/// What went wrong on the way, or here; what the homeserver says is an ``MXError``.
+/// An error in the connection or in this library. Errors from the homeserver are ``MXError``.
 ///
-/// Neither message nor fields hold tokens, passwords or what people wrote.
+/// Neither the message nor the fields contain tokens, passwords or what people wrote.
 public struct MatrixError: Error, Sendable, Hashable {
-    /// What went wrong.
+    /// The kind of error.
     @nonexhaustive
     public enum Code: Hashable, Sendable {
-        /// The homeserver could not be reached, or the connection broke.
+        /// The homeserver could not be reached, or the connection was lost.
         case network
         case timedOut
-        /// It answered with this status and no error of the protocol: a proxy's page, say.
+        /// The server answered with this status but without an error of the protocol; for example, with a proxy's page.
         case http(status: Int)
-        /// It answered success with something that is not what the specification says.
+        /// The server reported success, but its answer does not follow the specification.
         case badResponse
         /// The operation was cancelled, or its session was paused or closed.
         case cancelled
-        /// More than a bound, which the message names.
+        /// A limit was exceeded; the message names it.
         case tooLarge
-        /// An argument or a state of the caller's that cannot work. Trying again does not help.
+        /// An argument or the caller's state is invalid. A retry does not help.
         case invalidArgument
-        /// The room is encrypted, and there is no encryption here: nothing was sent.
+        /// The room is encrypted, but encryption is not available. Nothing was sent.
         case encryptionNotAvailable
-        /// Somebody who was verified has other keys now: nothing is sent until that is acknowledged.
+        /// The keys of a verified user have changed. Nothing is sent until you acknowledge the change.
         case identityChanged
-        /// The access token is not valid any more, and could not be made new: log in again.
+        /// The access token is no longer valid and could not be refreshed: log in again.
         case unauthenticated
-        /// More of the user than one request is needed: see ``MXAuthenticationSession``.
+        /// The server needs more from the user than one request: see ``MXAuthenticationSession``.
         case interactionRequired
         case roomNotFound
         case eventNotFound
-        /// A file of the store's: damaged, not writable, or used by another process.
+        /// A file of the store is damaged, not writable, or in use by another process.
         case store
         case file
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
     /// What happened, to what, and what happens next.
     public let message: String
     /// The room concerned.
     public let roomId: String?
 
-    /// See the properties.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, roomId: String? = nil) {
         self.code = code
         self.message = PeerText(message).description
         self.roomId = roomId
     }
 
-    /// Whether trying again may help.
+    /// Whether a retry may help.
     public var isRetryable: Bool {
         switch code {
         case .network, .timedOut: true
@@ -64,8 +64,8 @@ public struct MatrixError: Error, Sendable, Hashable {
 }
 
 extension MatrixError: CustomStringConvertible, LocalizedError {
-    /// The same as ``message``.
+    /// Same as ``message``.
     public var description: String { message }
-    /// The same as ``message``.
+    /// Same as ``message``.
     public var errorDescription: String? { message }
 }

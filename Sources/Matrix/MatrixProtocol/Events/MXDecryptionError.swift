@@ -1,29 +1,29 @@
 import JSONBytes
 package import MatrixEncryption
 
-/// Why an event that was encrypted cannot be read, or is not believed.
+/// The reason why an encrypted event cannot be read or is not trusted.
 @nonexhaustive
 public enum MXDecryptionError: Error, Sendable, Hashable {
-    /// Its key is not here. It may come.
+    /// The key is missing. It may arrive later.
     case unknownSession
-    /// The sender has not given the key to this device: the code of `m.room_key.withheld`, such as `m.unverified`.
+    /// The sender withheld the key from this device. The code is that of `m.room_key.withheld`, such as `m.unverified`.
     case withheld(code: String)
-    /// The key that is here opens later messages only. One for earlier ones may come.
+    /// The available key decrypts only later messages. A key for earlier ones may still arrive.
     case tooEarly
-    /// Another event was the same message.
+    /// The message was already used for another event.
     case replay
-    /// It was encrypted by somebody else than the server names as its sender.
+    /// The event was encrypted by someone other than the sender that the server names.
     case senderMismatch
-    /// It was encrypted for another room.
+    /// The event was encrypted for another room.
     case wrongRoom
-    /// Inside was what must not be there: state, or something encrypted again.
+    /// The decrypted event is not allowed: it is state, or encrypted again.
     case forbiddenContent
-    /// It is encrypted in a way that this library does not know.
+    /// This library does not support the encryption algorithm.
     case unknownAlgorithm
-    /// It is not what it should be.
+    /// The event is malformed.
     case damaged
 
-    /// Whether a key that comes later can help.
+    /// Whether a later key can help.
     public var maySucceedLater: Bool {
         switch self {
         case .unknownSession, .withheld, .tooEarly: true
@@ -33,7 +33,7 @@ public enum MXDecryptionError: Error, Sendable, Hashable {
 }
 
 extension MXDecryptionError: CustomStringConvertible {
-    /// In words.
+    /// A description in words.
     public var description: String {
         switch self {
         case .unknownSession: "its key is not here yet"
@@ -78,7 +78,7 @@ extension MXDecryptionError {
         ("unknown_algorithm", .unknownAlgorithm), ("damaged", .damaged),
     ]
 
-    /// As a store keeps it.
+    /// The error's form in the store.
     var record: JSONView {
         var object = JSONWriter()
         if case .withheld(let code) = self {
@@ -90,7 +90,7 @@ extension MXDecryptionError {
         return object.view
     }
 
-    /// - Returns: Nil if the record is no failure's.
+    /// - Returns: `nil` if the record does not describe a failure.
     init?(record: JSONView) {
         guard let name = record["failure"]?.string else { return nil }
         if name == "withheld" {

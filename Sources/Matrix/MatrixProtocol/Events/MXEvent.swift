@@ -1,15 +1,15 @@
 public import Foundation
 public import JSONBytes
 
-/// One event of a room, or of the account (client-server specification, "Events").
+/// An event of a room or of the account (client-server specification, "Events").
 ///
-/// It is a view of the bytes that were received: ``content`` is parsed when asked for. What a peer sent in another form
-/// than the specification's reads as nil or empty, never traps.
+/// A view of the received bytes: ``content`` is parsed on access. Values whose form does not follow the specification
+/// read as `nil` or empty and never trap.
 public struct MXEvent: Sendable {
-    /// How far an event of our own has come (client-server specification, "Local echo").
+    /// The send state of one of our own events (client-server specification, "Local echo").
     @nonexhaustive
     public enum SentState: String, Sendable, Hashable, Codable {
-        /// The server has it: the state of every event that came from there.
+        /// The server has the event. Every event received from the server is in this state.
         case sent
         case preparing
         case encrypting
@@ -18,13 +18,13 @@ public struct MXEvent: Sendable {
         case failed
     }
 
-    /// Where a part stands, counted from the event's first byte. A room may hold many thousands of events: four bytes
-    /// instead of eight are worth it.
+    /// The position of a part, relative to the event's first byte. A room can hold many thousands of events, so four
+    /// bytes instead of eight are worth it.
     struct Place: Sendable {
         private let start: UInt32
         private let end: UInt32
 
-        /// Nowhere: an event's first byte is its bracket.
+        /// A missing part. None starts at the event's first byte, its bracket.
         static let missing = Place(0..<0)
 
         init(_ range: Range<Int>) {
@@ -48,8 +48,8 @@ public struct MXEvent: Sendable {
         var hints: Hints = []
     }
 
-    /// What an event may have that most have not; without the hint it surely has none. Sync answers are searched for these
-    /// again and again.
+    /// Fields that few events have. Without the hint, the event certainly lacks the field. Sync answers are searched
+    /// for these fields again and again.
     struct Hints: OptionSet, Sendable {
         let rawValue: UInt8
 
@@ -64,7 +64,7 @@ public struct MXEvent: Sendable {
         ]
     }
 
-    /// What few events have.
+    /// Data that few events have.
     private struct Extra: Sendable {
         var sentState = SentState.sent
         var failure: String?
@@ -78,7 +78,7 @@ public struct MXEvent: Sendable {
         case failed(MXDecryptionError)
     }
 
-    /// Immutable, so that copies of an event share it.
+    /// Immutable, so that copies of an event can share it.
     private final class Storage: Sendable {
         let json: JSONView
         let layout: Layout
@@ -112,8 +112,8 @@ public struct MXEvent: Sendable {
         return MXEvent(Storage(storage.json, storage.layout, roomId: storage.roomId, extra: [extra]))
     }
 
-    /// - Parameter roomId: The room that it came for; events of a sync do not name theirs.
-    /// - Returns: Nil if `json` is not an object with a type.
+    /// - Parameter roomId: The event's room. Events in a sync do not name it.
+    /// - Returns: `nil` if `json` is not an object with a type.
     public init?(json: JSONView, roomId: String? = nil) {
         let event = json.bytes.withUnsafeBufferPointer { buffer -> MXEvent? in
             guard var cursor = JSONCursor(buffer, at: json.range.lowerBound) else { return nil }
@@ -123,15 +123,15 @@ public struct MXEvent: Sendable {
         self = event
     }
 
-    /// The same from the event's JSON text.
+    /// Creates an event from its JSON text.
     public init?(data: Data, roomId: String? = nil) {
         guard let json = JSONView(Array(data)) else { return nil }
         self.init(json: json, roomId: roomId)
     }
 
-    /// An event that is made here.
+    /// Creates a local event.
     ///
-    /// - Returns: Nil if `content` holds what JSON cannot.
+    /// - Returns: `nil` if `content` cannot be represented in JSON.
     package init?(
         type: String, content: [String: Any], eventId: String? = nil, sender: String? = nil, stateKey: String? = nil,
         roomId: String? = nil, originServerTs: UInt64? = nil, unsigned: [String: Any]? = nil
@@ -148,63 +148,64 @@ public struct MXEvent: Sendable {
         self.init(data: data, roomId: roomId)
     }
 
-    // MARK: What every event has
+    // MARK: Common properties
 
-    /// The whole event as it was received.
+    /// The whole event as received.
     public var json: JSONView { storage.json }
 
     /// The event's JSON text.
     public var data: Data { storage.json.data }
 
-    /// The type, such as `m.room.message`; of a decrypted event the one that was encrypted.
+    /// The type, such as `m.room.message`. For a decrypted event, the type that was encrypted.
     public var type: String { clear?["type"]?.string ?? wireType }
 
     /// The type as the server knows it: `m.room.encrypted` for every encrypted event.
     public var wireType: String { text(storage.layout.type) ?? "" }
 
-    /// Known types as cases.
+    /// The type as an enumeration case.
     public var eventType: MXEventType { MXEventType(identifier: type) }
 
-    /// Starts with `$`, or with ``localEventIdPrefix`` until the server has given one. Empty for events of an account.
+    /// Starts with `$`, or with ``localEventIdPrefix`` until the server has assigned an id. Empty for events of an
+    /// account.
     public var eventId: String { text(storage.layout.eventId) ?? "" }
 
-    /// Who sent it. Empty for events without a sender.
+    /// The sender's user id; empty for events without a sender.
     public var sender: String { text(storage.layout.sender) ?? "" }
 
-    /// The room; nil for events of an account.
+    /// The room id; `nil` for events of an account.
     public var roomId: String? { storage.roomId ?? text(storage.layout.roomId) }
 
-    /// Present in state events, perhaps empty.
+    /// The state key. Present only in state events, where it may be empty.
     public var stateKey: String? { text(storage.layout.stateKey) }
 
-    /// Milliseconds since 1970, as the sender's server claims; it may lie.
+    /// The time that the sender's server claims, in milliseconds since 1970. Not trustworthy.
     public var originServerTs: UInt64 { storage.layout.originServerTs }
 
-    /// The same as ``originServerTs``.
+    /// ``originServerTs`` as a date.
     public var date: Date { Date(timeIntervalSince1970: Double(originServerTs) / 1000) }
 
-    /// What the event says, parsed anew at each call. Empty if it is not an object of valid JSON. Of a decrypted event
-    /// what was encrypted.
+    /// The content, parsed on each access; empty if it is not a valid JSON object. For a decrypted event, the decrypted
+    /// content.
     public var content: [String: Any] { contentJSON.foundation as? [String: Any] ?? [:] }
 
-    /// The same without parsing it.
+    /// The content, without parsing it.
     public var contentJSON: JSONView { extra?.edited ?? originalContent }
 
-    /// What the server knows of the content.
+    /// The content as the server knows it.
     public var wireContent: JSONView { part(storage.layout.content) ?? JSONView(bytes: [], range: 0..<0) }
 
-    /// What the server sent with the event that is about it, by the kind of relation.
+    /// The related events that the server sent along, by relation type.
     var bundledRelations: JSONView? {
         storage.layout.hints.contains(.bundledRelations) ? unsigned?["m.relations"] : nil
     }
 
-    /// Whether it may say something about another event.
+    /// Whether the event may relate to another one.
     var mayRelate: Bool { storage.layout.hints.contains(.relation) || clear != nil }
 
-    /// What the server adds for this client alone.
+    /// Data that the server adds for this client only.
     public var unsigned: JSONView? { part(storage.layout.unsigned) }
 
-    /// Whether it belongs to a room's state.
+    /// Whether this is a state event.
     public var isState: Bool { !storage.layout.stateKey.isMissing }
 
     private func part(_ place: Place) -> JSONView? {
@@ -217,34 +218,34 @@ public struct MXEvent: Sendable {
 
     // MARK: Copies
 
-    /// The same event in a room.
+    /// Returns this event with a room id.
     package func inRoom(_ roomId: String) -> MXEvent {
         MXEvent(Storage(storage.json, storage.layout, roomId: roomId, extra: storage.extra))
     }
 
-    /// The same event with bytes of its own. To be kept for long when what it came with is not.
+    /// A copy with its own bytes. Use it to keep the event longer than the answer it came in.
     package var detached: MXEvent {
         MXEvent(Storage(storage.json.detached, storage.layout, roomId: storage.roomId, extra: storage.extra))
     }
 
-    /// The same event, ``detached`` if it would keep much more alive than itself.
+    /// The event, ``detached`` if it would otherwise keep a much larger buffer alive.
     package var compact: MXEvent { storage.json.bytes.count > 2 * storage.json.range.count ? detached : self }
 
-    // MARK: Events of our own
+    // MARK: Local events
 
-    /// What ids of events start with that the server has not confirmed.
+    /// The prefix of event ids that the server has not confirmed.
     public static let localEventIdPrefix = "kMXEventLocalId_"
 
-    /// How far it has come on its way to the server.
+    /// The event's progress on its way to the server.
     public var sentState: SentState { extra?.sentState ?? .sent }
 
-    /// Why it could not be sent, in words; nil unless ``sentState`` is `failed`.
+    /// The reason why sending failed, in words; `nil` unless ``sentState`` is `failed`.
     public var sentFailure: String? { extra?.failure }
 
-    /// Whether it stands for an event that is not confirmed yet.
+    /// Whether this is the local echo of an event that the server has not confirmed yet.
     public var isLocalEvent: Bool { eventId.hasPrefix(MXEvent.localEventIdPrefix) }
 
-    /// The id under which this client sent it; only this client is told.
+    /// The transaction id with which this client sent the event. The server returns it to this client only.
     public var transactionId: String? {
         storage.layout.hints.contains(.transactionId) ? unsigned?["transaction_id"]?.string : nil
     }
@@ -255,26 +256,26 @@ public struct MXEvent: Sendable {
 
     // MARK: Encryption
 
-    /// Whether its content is encrypted, and was not decrypted.
+    /// Whether the content is encrypted and has not been decrypted.
     public var isEncrypted: Bool { wireType == Self.encryptedType && clear == nil }
 
-    /// Whether it was encrypted on its way, and could be read.
+    /// Whether the event was encrypted in transit and has been decrypted.
     public var isDecrypted: Bool { clear != nil }
 
-    /// Why it cannot be read; nil of one that could be, or that nobody has tried to read.
+    /// The reason why the event cannot be read; `nil` if it was decrypted, or decryption was not attempted.
     public var decryptionError: MXDecryptionError? {
         if case .failed(let error) = extra?.decryption { error } else { nil }
     }
 
-    /// Where encryption enters: the same event with what was inside.
+    /// Returns this event with its decrypted content. This is where encryption plugs in.
     ///
     /// - Parameter decrypted: An object with `type` and `content`.
     package func withDecrypted(_ decrypted: JSONView) -> MXEvent { with { $0.decryption = .clear(decrypted) } }
 
-    /// The same event, which cannot be read.
+    /// Returns this event, marked as unreadable.
     package func withDecryptionError(_ error: MXDecryptionError) -> MXEvent { with { $0.decryption = .failed(error) } }
 
-    /// What a store keeps beside the event: what was inside, or why that is not known.
+    /// The data that a store keeps next to the event: the decrypted content, or the reason for its absence.
     package var decryptionRecord: JSONView? {
         switch extra?.decryption {
         case nil: nil
@@ -283,13 +284,13 @@ public struct MXEvent: Sendable {
         }
     }
 
-    /// The same event with what a store has kept beside it.
+    /// Returns this event with the data that a store kept next to it.
     package func withDecryptionRecord(_ record: JSONView) -> MXEvent {
         if let error = MXDecryptionError(record: record) { return withDecryptionError(error) }
         return record["type"]?.string == nil ? self : withDecrypted(record)
     }
 
-    /// The event as it would be if nobody had encrypted it. Of one that was not, its own bytes.
+    /// The event as it would look without encryption. For an unencrypted event, its own bytes.
     package var clearJSON: JSONView {
         guard let clear, let type = clear["type"], let content = clear["content"] else { return json }
         var object = JSONWriter()
@@ -303,31 +304,31 @@ public struct MXEvent: Sendable {
 
     // MARK: Edits
 
-    /// Whether ``content`` is that of a later edit.
+    /// Whether ``content`` comes from a later edit.
     public var isEdited: Bool { extra?.edited != nil }
 
-    /// What was said before any edit.
+    /// The content before any edit.
     package var originalContent: JSONView { clear?["content"] ?? wireContent }
 
-    /// The same event with the content of an edit.
+    /// Returns this event with the content of an edit.
     func withEditedContent(_ content: JSONView) -> MXEvent {
         with { $0.edited = content }
     }
 }
 
 extension MXEvent: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Type and id, never the content.
+    /// The type and id, never the content.
     public var description: String { "event \(type) \(eventId)" }
 
-    /// The same as ``description``.
+    /// Same as ``description``.
     public var debugDescription: String { description }
 
-    /// Nothing of the content.
+    /// A mirror without the content.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension MXEvent: Equatable {
-    /// Equal JSON in the same room, sent as far, and with equal content (decrypted, or edited).
+    /// Returns whether both have equal JSON, room, send state and (decrypted or edited) content.
     public static func == (lhs: MXEvent, rhs: MXEvent) -> Bool {
         lhs.storage === rhs.storage
             || lhs.json == rhs.json && lhs.roomId == rhs.roomId && lhs.sentState == rhs.sentState
@@ -336,9 +337,9 @@ extension MXEvent: Equatable {
 }
 
 extension MXEvent {
-    /// Reads the event that comes next. `cursor` goes past it in any case.
+    /// Reads the next event and advances `cursor` past it in any case.
     ///
-    /// - Returns: Nil for what is not an object with a type.
+    /// - Returns: `nil` if it is not an object with a type.
     static func read(
         _ cursor: inout JSONCursor, of bytes: [UInt8], roomId: String?
     ) throws(JSONCursor.Malformed) -> MXEvent? {
@@ -380,7 +381,7 @@ extension MXEvent {
 }
 
 extension JSONCursor {
-    /// Those of `hints` whose keys may be in the value: they are in its bytes, or may be there escaped.
+    /// Returns those of `hints` whose keys may occur in the value, literally or escaped.
     fileprivate func hints(_ hints: [(StaticString, MXEvent.Hints)], in value: Range<Int>) -> MXEvent.Hints {
         let hasEscapedLetters = contains("\\u", in: value)
         return hints.reduce(into: []) { found, hint in
@@ -390,11 +391,11 @@ extension JSONCursor {
 }
 
 extension MXEvent {
-    /// The event that this redaction redacts: named beside its content, or since room version 11 in it.
+    /// The event that this redaction redacts. It is named next to the content or, since room version 11, in it.
     public var redacts: String? { redacts(in: nil) }
 
-    /// - Parameter version: Of the room. Before version 11 the content is only what somebody claims: no server has checked
-    ///   it. Nil: it is not known.
+    /// - Parameter version: The room's version; `nil` if unknown. Before version 11, the content is an unverified
+    ///   claim: no server has checked it.
     package func redacts(in version: RoomVersion?) -> String? {
         guard type == "m.room.redaction" else { return nil }
         let beside = text(storage.layout.redacts)
@@ -402,20 +403,21 @@ extension MXEvent {
         return version.hasNewRedactions ? contentJSON["redacts"]?.string ?? beside : beside
     }
 
-    /// The redaction of this event; nil if it was not redacted.
+    /// The redaction of this event; `nil` if it was not redacted.
     public var redactedBecause: JSONView? {
         storage.layout.hints.contains(.redaction) ? unsigned?["redacted_because"] : nil
     }
 
-    /// Whether its content was taken away by a redaction.
+    /// Whether a redaction removed the content.
     public var isRedacted: Bool { redactedBecause != nil }
 
-    /// Of a state event the content that it replaced.
+    /// For a state event, the content that it replaced.
     public var prevContent: JSONView? { unsigned?["prev_content"] ?? storage.json["prev_content"] }
 }
 
 extension MXEvent {
-    /// Of a state event the one that it replaced, as far as the server tells; nil if it was the first of its kind.
+    /// For a state event, the one that it replaced, as far as the server reports it; `nil` if it was the first of its
+    /// kind.
     package var replacedEvent: MXEvent? {
         guard let stateKey, let prevContent, prevContent.isObject else { return nil }
         var object = JSONWriter()

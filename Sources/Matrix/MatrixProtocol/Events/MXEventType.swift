@@ -1,4 +1,4 @@
-/// The types of events that the specification knows, and any other.
+/// The event types in the specification, and any other.
 @nonexhaustive
 public enum MXEventType: Hashable, Sendable {
     case roomName, roomTopic, roomAvatar, roomMember, roomCreate, roomJoinRules, roomPowerLevels, roomAliases
@@ -30,12 +30,12 @@ public enum MXEventType: Hashable, Sendable {
     private static let byName = Dictionary(uniqueKeysWithValues: names.map { ($1, $0) })
     private static let byType = Dictionary(uniqueKeysWithValues: names)
 
-    /// The type of this name.
+    /// Creates the type with this identifier.
     public init(identifier: String) {
         self = Self.byName[identifier] ?? .custom(identifier)
     }
 
-    /// Its name in the protocol, such as `m.room.message`.
+    /// The type's identifier in the protocol, such as `m.room.message`.
     public var identifier: String {
         if case .custom(let name) = self { name } else { Self.byType[self] ?? "" }
     }

@@ -1,12 +1,12 @@
 import JSONBytes
 
 extension MXEvent {
-    /// What is left of the event once it is redacted (client-server specification, "Redactions"): its place in the room,
-    /// and what the room's rules need of its content. An event that was redacted already stays as it is.
+    /// Returns the redacted form of the event (client-server specification, "Redactions"). It keeps its place in the
+    /// room, and the content that the room's rules need. An event that was already redacted is unchanged.
     ///
     /// - Parameters:
-    ///   - redaction: Goes into `unsigned`, as the server would have it.
-    ///   - roomVersion: What is kept depends on it.
+    ///   - redaction: The redaction. It is added to `unsigned`, as the server does.
+    ///   - roomVersion: The version of the room, which determines what is kept.
     public func pruned(by redaction: MXEvent, roomVersion: String?) -> MXEvent {
         guard !isRedacted else { return self }
         let version = RoomVersion(roomVersion)
@@ -27,7 +27,7 @@ extension MXEvent {
         "auth_events", "origin_server_ts",
     ]
 
-    /// What the client itself goes by: it tells nothing of what was redacted.
+    /// The keys that the client itself uses. They reveal nothing of the redacted content.
     private static let keptUnsignedKeys: Set<String> = [
         "transaction_id", "replaces_state", "prev_content", "prev_sender", "membership",
     ]

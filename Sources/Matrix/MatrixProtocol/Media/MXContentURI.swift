@@ -1,11 +1,11 @@
-/// Where media lies: `mxc://server/id`. Its parts can be pieces of a path, and of a file's name.
+/// The address of a media file: `mxc://server/id`. Its parts are safe to use in paths and file names.
 public struct MXContentURI: Sendable, Hashable, CustomStringConvertible {
-    /// Who has it.
+    /// The server that stores the media.
     public let server: String
-    /// What it is called there.
+    /// The media's id on that server.
     public let mediaId: String
 
-    /// - Returns: Nil for everything else, and for parts that could lead elsewhere (`/`, `..`, `%`).
+    /// - Returns: `nil` if it is not such an address, or if a part could lead elsewhere (`/`, `..`, `%`).
     public init?(_ text: String) {
         guard text.utf8.count <= 1024, text.hasPrefix("mxc://") else { return nil }
         let parts = text.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
@@ -13,7 +13,7 @@ public struct MXContentURI: Sendable, Hashable, CustomStringConvertible {
         (server, mediaId) = (String(parts[0]), String(parts[1]))
     }
 
-    /// The whole of it.
+    /// The whole address.
     public var description: String { "mxc://\(server)/\(mediaId)" }
 
     private static func isServer(_ text: Substring) -> Bool {

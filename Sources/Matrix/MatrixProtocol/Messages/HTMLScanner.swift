@@ -1,13 +1,13 @@
-/// Cuts HTML, as people and strangers write it, into tags and the text between them. Entities in the text are decoded.
+/// Splits untrusted HTML into tags and the text between them. Entities in the text are decoded.
 ///
-/// What is no tag is text, and so is a tag that does not end; comments and declarations are left out. The time is proportional to
-/// the text's length.
+/// Anything that is not a tag counts as text, including an unterminated tag. Comments and declarations are dropped. The
+/// time is proportional to the text's length.
 package struct HTMLScanner: Sequence, IteratorProtocol {
     package struct Tag: Sendable, Hashable {
-        /// In lower case; empty for a comment.
+        /// The name in lower case; empty for a comment.
         package var name = ""
         package var isEnd = false
-        /// Names in lower case; the first value of each counts.
+        /// The attributes, with names in lower case. The first value of each is used.
         package var attributes: [String: String] = [:]
     }
 
@@ -18,7 +18,7 @@ package struct HTMLScanner: Sequence, IteratorProtocol {
 
     private let html: [UInt8]
     private var index = 0
-    /// No tag ends from here on, so that the rest need not be searched again for each `<`.
+    /// Set to false at the first tag that does not end, so that the rest is not searched again for each `<`.
     private var hasMoreTags = true
 
     package init(_ html: String) { self.html = Array(html.utf8) }
@@ -56,7 +56,7 @@ extension HTMLScanner {
         return isLetter(next) || next == UInt8(ascii: "/") || next == UInt8(ascii: "!") || next == UInt8(ascii: "?")
     }
 
-    /// The tag that `text` begins with, and where it ends; nil if it does not end.
+    /// Returns the tag that `text` begins with and where it ends; `nil` if it does not end.
     private static func tag(_ text: ArraySlice<UInt8>) -> (Tag, end: Int)? {
         var rest = text.dropFirst()
         if rest.first == UInt8(ascii: "!") || rest.first == UInt8(ascii: "?") {
@@ -80,9 +80,9 @@ extension HTMLScanner {
         }
     }
 
-    /// Nil if it does not end.
+    /// Returns the next attribute; `nil` if it does not end.
     private static func attribute(_ rest: inout ArraySlice<UInt8>) -> (name: [UInt8], value: [UInt8])? {
-        // An "=" in the first place belongs to the name.
+        // A leading "=" belongs to the name.
         var name = [rest.removeFirst()]
         name += take(&rest) {
             !isSpace($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: "=")
@@ -112,7 +112,7 @@ extension HTMLScanner {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
-    /// In lower case, as far as it is ASCII.
+    /// Lowercases ASCII letters.
     private static func lowercased(_ bytes: ArraySlice<UInt8>) -> String {
         String(
             decoding: bytes.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self
@@ -146,7 +146,7 @@ extension HTMLScanner {
         return result
     }
 
-    /// What the entity that `text` begins with stands for, and where it ends. If it is none, the ampersand.
+    /// Returns the decoded entity that `text` begins with, and where it ends. If there is none, returns the ampersand.
     private static func entity(_ text: ArraySlice<UInt8>) -> (decoded: [UInt8], end: Int) {
         let name = text.dropFirst().prefix(12).prefix { $0 != UInt8(ascii: ";") }
         guard name.endIndex < text.endIndex, text[name.endIndex] == UInt8(ascii: ";"),

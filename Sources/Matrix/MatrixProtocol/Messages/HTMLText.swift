@@ -1,12 +1,12 @@
-/// HTML as text, for those who read no HTML.
+/// Converts HTML to plain text.
 ///
 /// The time is proportional to the text's length.
 package enum HTMLText {
-    /// Without the tags, blocks on lines of their own, with entities as what they stand for, and with spoilers hidden:
-    /// `[spoiler]`, or `[spoiler: reason]`.
+    /// Returns the text without tags: blocks are on lines of their own, entities are decoded, and spoilers are replaced
+    /// by `[spoiler]` or `[spoiler: reason]`.
     package static func plain(_ html: String) -> String {
         var output = ""
-        /// The element whose content is hidden, and how many of its name are open in it.
+        /// The element whose content is hidden, and the number of nested open elements of that name.
         var hidden: (name: String, depth: Int)?
         for token in HTMLScanner(html) {
             switch token {
@@ -28,7 +28,7 @@ package enum HTMLText {
         return output
     }
 
-    /// Whether it may hide something until somebody asks to see it.
+    /// Whether the HTML may contain spoilers.
     static func mayHaveSpoilers(_ html: String) -> Bool { html.lowercased().utf8Range(of: "data-mx-spoiler") != nil }
 
     private static let blocks: Set = [

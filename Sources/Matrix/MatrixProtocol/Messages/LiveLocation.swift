@@ -1,18 +1,18 @@
 import Basics
 import JSONBytes
 
-/// What an event says of a place that is shared while it changes (MSC3489, in its unstable form MSC3672).
+/// A live location event (MSC3489, in its unstable form MSC3672).
 package enum LiveLocation: Hashable, Sendable {
-    /// The sender begins to share where they are, for so long.
+    /// The sender has started sharing their location for this duration.
     case began(description: String?, duration: Duration?)
-    /// The sender has stopped.
+    /// The sender has stopped sharing.
     case ended
-    /// Where the sender is; `uri` is a `geo:` URI.
+    /// The sender's current location; `uri` is a `geo:` URI.
     case moved(uri: String, description: String?)
 }
 
 extension MXEvent {
-    /// Nil for what is malformed, was redacted, or speaks for somebody else, too.
+    /// The live location; `nil` if the event is malformed, redacted, or made on behalf of another user.
     package var liveLocation: LiveLocation? {
         guard !isRedacted else { return nil }
         let content = contentJSON

@@ -1,16 +1,16 @@
-/// Markdown as people write it in chats: bold, italic, strike-through, code, links, quotes, lists and headings. Line
-/// breaks stay. HTML in it is text.
+/// Converts chat Markdown to HTML: bold, italic, strike-through, code, links, quotes, lists and headings. Line breaks
+/// are kept. HTML in the input is treated as text.
 ///
 /// The time is proportional to the text's length.
 package enum Markdown {
-    /// The longest text, in bytes of UTF-8; an event cannot hold more.
+    /// The maximum length of a text in bytes of UTF-8. An event cannot hold more.
     package static let maximumLength = 65_536
 
-    /// - Returns: Nil if the HTML would say no more than the text, or the text is too long.
+    /// - Returns: `nil` if the HTML would add nothing to the text, or if the text is too long.
     package static func html(_ text: String) -> String? {
         guard text.utf8.count <= maximumLength else { return nil }
         var text = text
-        // As one line break each: "\r\n" is one character, and no line would end there.
+        // Normalise line breaks: "\r\n" is a single character, and no line would end there.
         if text.utf8.contains(0x0D) {
             text = String(decoding: lineFeeds(text), as: UTF8.self)
         }
@@ -28,7 +28,7 @@ package enum Markdown {
         return bytes.map { $0 == 0x0D ? 0x0A : $0 }
     }
 
-    /// A text as HTML that shows it as it is.
+    /// Returns the text as HTML that shows it literally.
     package static func escaped(_ text: String) -> String {
         var output: [UInt8] = []
         for byte in text.utf8 { escape(byte, into: &output) }
@@ -49,7 +49,7 @@ package enum Markdown {
 extension Markdown {
     private typealias Line = [UInt8]
 
-    /// What a line begins with.
+    /// The kind of a line, by its beginning.
     private enum LineKind {
         case blank
         case fence(mark: UInt8, length: Int, language: String)
@@ -63,7 +63,7 @@ extension Markdown {
         var output: [UInt8] = []
         var hasMarkup = false
 
-        /// Quotes in quotes are quotes up to this depth, text beyond.
+        /// The maximum depth of nested quotes. Deeper ones are treated as text.
         private static let maximumDepth = 8
 
         mutating func read(_ lines: ArraySlice<Line>, depth: Int) {
@@ -172,7 +172,7 @@ extension Markdown {
                 }
                 output += "<li>".utf8
                 var item = Array(text)
-                // What is indented below an item goes on with it.
+                // Lines indented below an item continue it.
                 while let next = rest.first, next.first == 0x20, case .text = Self.kind(next) {
                     item.append(0x0A)
                     item += next.drop { $0 == 0x20 }

@@ -1,7 +1,7 @@
-/// The marks inside a paragraph of Markdown. One pass: each mark that may begin something waits on a stack, until what
-/// ends it comes, or it turns out to be text.
+/// The inline marks in a paragraph of Markdown. Works in one pass: each possible opening mark waits on a stack until
+/// its closing mark is found or it turns out to be text.
 struct MarkdownInline {
-    /// A run of one of `*`, `_`, `~` that may begin something.
+    /// A run of `*`, `_` or `~` that may open something.
     private struct Opener {
         let mark: UInt8
         var count: Int
@@ -15,19 +15,19 @@ struct MarkdownInline {
 
     private let text: [UInt8]
     private var index = 0
-    /// Finished text between places that may still become a tag.
+    /// Finished text, split at places that may still become a tag.
     private var pieces: [[UInt8]] = [[]]
     private var openers: [Opener] = []
     private var waiting: [UInt8: Int] = [:]
     private var brackets: [Bracket] = []
-    /// Where the runs of backticks of each length begin, those before `index` at the end already taken away.
+    /// The positions of backtick runs, by length. Those before `index` have been removed from the end.
     private var backticks: [Int: [Int]] = [:]
-    /// Bytes that may still be read for links that turn out to be none.
+    /// The number of bytes that may still be read for links that turn out not to be links.
     private var linkBudget = 262_144
     private(set) var hasMarkup = false
 
     private static let maximumLink = 2048
-    /// More marks in a row are a line, or art.
+    /// The longest run of marks. Longer runs are rules or ASCII art.
     private static let longestRun = 8
 
     init(_ text: [UInt8]) {
@@ -93,7 +93,7 @@ struct MarkdownInline {
             return
         }
         var code = text[start..<end]
-        // One space at both ends is there so that code may begin with a backtick.
+        // A space at both ends allows code to begin with a backtick.
         if code.count > 2, code.first == 0x20, code.last == 0x20 { code = code.dropFirst().dropLast() }
         write("<code>")
         for byte in code { Markdown.escape(byte == 0x0A ? 0x20 : byte, into: &pieces[pieces.count - 1]) }
@@ -109,7 +109,7 @@ struct MarkdownInline {
         let before = index > 0 ? text[index - 1] : 0x20
         let after = run.endIndex < text.count ? text[run.endIndex] : 0x20
         index = run.endIndex
-        // A mark stands at the beginning or the end of what it marks.
+        // A mark must be next to the text that it marks.
         var canBegin = !Self.isSpace(after) && (!Self.isPunctuation(after) || !Self.isWord(before))
         var canEnd = !Self.isSpace(before) && (!Self.isPunctuation(before) || !Self.isWord(after))
         if mark == UInt8(ascii: "_") {
@@ -137,7 +137,7 @@ struct MarkdownInline {
             guard let opener = openers.last else { return }
             let width = min(count, opener.count, 2)
             let tag = mark == UInt8(ascii: "~") ? "del" : width == 2 ? "strong" : "em"
-            // What is marked by more marks outside of these comes before.
+            // Marks outside this tag come first.
             let literal = opener.count - width
             pieces[opener.piece] =
                 Array(repeating: mark, count: literal) + Array("<\(tag)>".utf8)
@@ -147,7 +147,7 @@ struct MarkdownInline {
             count -= width
             openers[openers.count - 1].count = literal
             if literal == 0 { dropOpener() }
-            // A link cannot begin inside and end outside.
+            // A link cannot begin inside the tag and end outside it.
             while let bracket = brackets.last, bracket.piece > opener.piece { brackets.removeLast() }
         }
     }
@@ -176,14 +176,14 @@ struct MarkdownInline {
         for byte in url { Markdown.escape(byte, into: &tag) }
         pieces[bracket.piece] = tag + Array("\">".utf8)
         while openers.count > bracket.openers { dropOpener() }
-        // No link inside a link.
+        // Links cannot be nested.
         brackets = []
         write("</a>")
         index = end
         hasMarkup = true
     }
 
-    /// The address after the bracket at `index`, if it is safe, and where it ends.
+    /// Returns the URL after the bracket at `index`, if it is safe, and where it ends.
     private mutating func link() -> (url: ArraySlice<UInt8>, end: Int)? {
         guard index + 1 < text.count, text[index + 1] == UInt8(ascii: "("), linkBudget > 0 else { return nil }
         let start = index + 2
@@ -223,6 +223,6 @@ struct MarkdownInline {
         }
     }
 
-    /// Everything outside ASCII counts as letters.
+    /// Treats all non-ASCII bytes as letters.
     private static func isWord(_ byte: UInt8) -> Bool { !isSpace(byte) && !isPunctuation(byte) }
 }

@@ -1,33 +1,33 @@
 import JSONBytes
 
-/// A file that a message carries. What the sender did not say, or not in the right form, is nil.
+/// A file attached to a message. Fields that the sender left out or sent in a wrong form are `nil`.
 public struct MatrixAttachment: Sendable, Hashable {
-    /// Where the homeserver keeps it: an `mxc:` URL. Nil while it is being uploaded, or if it cannot be read.
+    /// The file's `mxc:` URL on the homeserver; `nil` while it is being uploaded, or if it cannot be read.
     public var url: String?
-    /// As the sender calls it: not to be trusted as a path.
+    /// The name that the sender chose. Don't trust it as a path.
     public var fileName: String
-    /// What the sender says with it.
+    /// The sender's caption.
     public var caption: String?
-    /// As the sender says, such as `image/png`: not to be trusted.
+    /// The type that the sender states, such as `image/png`. Not trustworthy.
     public var mimeType: String?
-    /// Bytes, as the sender says.
+    /// The size in bytes that the sender states.
     public var size: Int?
-    /// Of images and videos, in pixels.
+    /// The width of an image or video in pixels.
     public var width: Int?
-    /// Of images and videos, in pixels.
+    /// The height of an image or video in pixels.
     public var height: Int?
-    /// Of audio and video.
+    /// The duration of audio or video.
     public var duration: Duration?
-    /// An `mxc:` URL.
+    /// The thumbnail's `mxc:` URL.
     public var thumbnailURL: String?
-    /// Of voice messages: how loud they are, in at most ``maximumWaveform`` steps of the same length, from 0 to 1024.
-    /// May be empty.
+    /// The loudness of a voice message, from 0 to 1024, in at most ``maximumWaveform`` steps of equal length. May be
+    /// empty.
     public var waveform: [Int]
 
-    /// The most steps of a ``waveform``; longer ones are made shorter.
+    /// The maximum number of steps in a ``waveform``. Longer ones are shortened.
     public static let maximumWaveform = 120
 
-    /// A file of which no more than the name may be known.
+    /// Creates an attachment. Only the name is required.
     public init(
         url: String? = nil, fileName: String, caption: String? = nil, mimeType: String? = nil, size: Int? = nil,
         width: Int? = nil, height: Int? = nil, duration: Duration? = nil, thumbnailURL: String? = nil,
@@ -40,7 +40,7 @@ public struct MatrixAttachment: Sendable, Hashable {
 }
 
 extension MatrixAttachment {
-    /// - Parameter body: The message's text: a caption if the file has another name beside it.
+    /// - Parameter body: The message's text. It is a caption if the file also has a name of its own.
     init(_ content: JSONView, body: String) {
         let info = content["info"]
         let audio = content["org.matrix.msc1767.audio"] ?? content["m.audio_details"]
@@ -63,7 +63,7 @@ extension MatrixAttachment {
 
     private static func size(_ json: JSONView?) -> Int? { json?.wholePart.flatMap { $0 >= 0 ? $0 : nil } }
 
-    /// Of steps that become one, the loudest counts.
+    /// When steps are merged, the loudest is used.
     private static func waveform(_ json: JSONView?) -> [Int] {
         let steps = (json?.array ?? []).map { min(max($0.wholePart ?? 0, 0), 1024) }
         guard steps.count > maximumWaveform else { return steps }

@@ -1,34 +1,34 @@
 import JSONBytes
 
-/// What a message says, whether in the stable or in an unstable form.
+/// The content of a message, in its stable or unstable form.
 @nonexhaustive
 public enum MatrixMessageContent: Sendable, Hashable {
-    /// `html` is as the sender wrote it: to be sanitised before it is shown. Its spoilers are hidden in the text.
+    /// `html` is as the sender wrote it: sanitise it before display. The plain text hides its spoilers.
     case text(String, html: String? = nil)
-    /// Of a bot, say: not to be answered by another.
+    /// An automated message, from a bot for example. Other bots must not answer it.
     case notice(String, html: String? = nil)
-    /// What the sender does: shown after their name.
+    /// An action of the sender, shown after their name.
     case emote(String, html: String? = nil)
     case image(MatrixAttachment)
     case video(MatrixAttachment)
     case audio(MatrixAttachment)
-    /// What the sender has spoken.
+    /// A voice message.
     case voice(MatrixAttachment)
     case file(MatrixAttachment)
-    /// A picture, alone; ``MatrixAttachment/fileName`` says what it shows.
+    /// A picture on its own; ``MatrixAttachment/fileName`` describes it.
     case sticker(MatrixAttachment)
     /// `uri` is a `geo:` URI.
     case location(String, uri: String)
     case poll(MatrixPoll)
-    /// It was taken back.
+    /// The message was redacted.
     case redacted(reason: String?)
-    /// It is encrypted, and cannot be read here.
+    /// The message is encrypted and cannot be read.
     case encrypted
-    /// Something else, or something malformed; `type` as the protocol calls it.
+    /// An unsupported or malformed message; `type` is its type in the protocol.
     case unsupported(type: String, body: String?)
 
-    /// What there is to read in it: the text, a question, a file's caption or else its name. Empty for what was taken back,
-    /// or cannot be read.
+    /// The readable part: the text, a question, or a file's caption or else its name. Empty for redacted and unreadable
+    /// messages.
     public var body: String {
         switch self {
         case .text(let body, html: _), .notice(let body, html: _), .emote(let body, html: _),
@@ -43,7 +43,7 @@ public enum MatrixMessageContent: Sendable, Hashable {
         }
     }
 
-    /// The file that it carries.
+    /// The attached file.
     public var attachment: MatrixAttachment? {
         switch self {
         case .image(let file), .video(let file), .audio(let file), .voice(let file), .file(let file),
@@ -55,7 +55,7 @@ public enum MatrixMessageContent: Sendable, Hashable {
 }
 
 extension MXEvent {
-    /// Whether people read it as a message of its own.
+    /// Whether users see it as a message of its own.
     package var isMessage: Bool {
         guard !isState, !isEdit else { return false }
         switch type {
@@ -66,7 +66,7 @@ extension MXEvent {
 }
 
 extension MatrixMessageContent {
-    /// - Parameter event: A message, or an edit with what it makes of one (``MXEvent/newVersion``).
+    /// - Parameter event: A message, or the new version of an edited one (``MXEvent/newVersion``).
     package init(_ event: MXEvent) {
         let content = event.contentJSON
         if event.isRedacted {
@@ -84,11 +84,11 @@ extension MatrixMessageContent {
 
     private init(message event: MXEvent, _ content: JSONView) {
         let html = event.formattedBody
-        // What the sender hides must not stand in the text beside it.
+        // The plain text must not reveal the sender's spoilers.
         let hidden = html.flatMap { HTMLText.mayHaveSpoilers($0) ? HTMLText.plain($0) : nil }
         let type = content["msgtype"]?.string
         let text = hidden ?? event.body
-        // A file needs no words.
+        // A file needs no text.
         let isFile = ["m.image", "m.video", "m.audio", "m.file"].contains(type)
         guard let body = text ?? (isFile ? "" : nil) else {
             self = .unsupported(type: type ?? event.type, body: nil)
@@ -119,7 +119,7 @@ extension MatrixMessageContent {
         return .location(location?["description"]?.string ?? body, uri: uri)
     }
 
-    /// Whether it names a place on Earth: `geo:latitude,longitude`, perhaps with an altitude, and parameters (RFC 5870).
+    /// Whether it is a location on Earth: `geo:latitude,longitude`, with optional altitude and parameters (RFC 5870).
     static func isGeoURI(_ uri: String) -> Bool {
         guard uri.utf8.count <= 256, uri.lowercased().hasPrefix("geo:") else { return false }
         let place = uri.dropFirst(4).prefix { $0 != ";" }

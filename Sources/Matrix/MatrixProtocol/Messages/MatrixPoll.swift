@@ -1,42 +1,42 @@
 package import Basics
 import JSONBytes
 
-/// A question with answers to choose from (MSC3381).
+/// A poll (MSC3381).
 public struct MatrixPoll: Sendable, Hashable {
-    /// One of the answers.
+    /// An answer to choose from.
     public struct Answer: Sendable, Hashable, Identifiable {
-        /// What votes name it by.
+        /// The id that votes refer to.
         public let id: String
-        /// What it says.
+        /// The answer's text.
         public var text: String
-        /// How many have chosen it; nil while that is not known, or not to be shown.
+        /// The number of votes; `nil` while it is unknown or not to be shown.
         public var votes: Int?
-        /// Whether we have chosen it.
+        /// Whether the current user has chosen this answer.
         public var isOwn: Bool
 
-        /// An answer that nobody may have chosen yet.
+        /// Creates an answer.
         public init(id: String, text: String, votes: Int? = nil, isOwn: Bool = false) {
             (self.id, self.text, self.votes, self.isOwn) = (id, text, votes, isOwn)
         }
     }
 
-    /// What is asked.
+    /// The question.
     public var question: String
-    /// One to ``maximumAnswers``, in the sender's order.
+    /// The answers, in the sender's order: 1 to ``maximumAnswers``.
     public var answers: [Answer]
-    /// How many answers one may choose; at least one.
+    /// The maximum number of answers per user; at least 1.
     public var maxSelections: Int
-    /// Whether the results are shown before the end.
+    /// Whether results are shown before the poll ends.
     public var isDisclosed: Bool
-    /// Whether it is over.
+    /// Whether the poll has ended.
     public var isEnded: Bool
-    /// How many have voted; nil while that is not known.
+    /// The number of voters; `nil` while unknown.
     public var voterCount: Int?
 
-    /// Further answers do not count.
+    /// The maximum number of answers. Further ones are ignored.
     public static let maximumAnswers = 20
 
-    /// A poll that goes on.
+    /// Creates an open poll.
     public init(
         question: String, answers: [Answer], maxSelections: Int = 1, isDisclosed: Bool = true, isEnded: Bool = false,
         voterCount: Int? = nil
@@ -47,7 +47,7 @@ public struct MatrixPoll: Sendable, Hashable {
 }
 
 extension MatrixPoll {
-    /// Nil for what has no question or no answers.
+    /// Returns `nil` if there is no question or no answer.
     init?(_ content: JSONView) {
         guard let poll = content["m.poll"] ?? content["org.matrix.msc3381.poll.start"] ?? content["m.poll.start"],
             let question = poll["question"]?.extensibleText
@@ -67,14 +67,14 @@ extension MatrixPoll {
 
     /// Counts the votes.
     ///
-    /// Of each user the newest vote counts, unless it came after the end; if that one is spoilt, none. An end counts from
-    /// the poll's sender, and from whoever may redact others' messages. What the end claims as the results does not.
+    /// Each user's newest vote counts, unless it came after the end. If that vote is invalid, the user has none. The
+    /// poll's sender can end it, and so can users who may redact others' messages. Results in an end event are ignored.
     ///
     /// - Parameters:
-    ///   - references: Everything that refers to the poll, in any order.
-    ///   - sender: Who asked.
+    ///   - references: All events that refer to the poll, in any order.
+    ///   - sender: The user who started the poll.
     ///   - userId: The current user.
-    ///   - mayEnd: Whether another user may end it.
+    ///   - mayEnd: Returns whether another user may end it.
     package mutating func count(
         _ references: [MXEvent], sender: String, currentUser userId: String?, mayEnd: (String) -> Bool
     ) {
@@ -100,7 +100,7 @@ extension MatrixPoll {
         }
     }
 
-    /// The answers that a vote chooses; none if it is spoilt, or was taken back.
+    /// Returns the answers chosen by a vote; none if it is invalid or redacted.
     package func selections(of vote: MXEvent) -> Set<ByteKey> {
         let content = vote.contentJSON
         let selections =
@@ -114,12 +114,12 @@ extension MatrixPoll {
 }
 
 extension MXEvent {
-    /// What a poll is made of.
+    /// The role of an event in a poll.
     package enum PollPart: Sendable {
         case start, response, end
     }
 
-    /// What it is to a poll, by its stable and its unstable type.
+    /// The event's role in a poll, by its stable or unstable type.
     package var pollPart: PollPart? {
         switch type {
         case "m.poll.start", "org.matrix.msc3381.poll.start": .start
@@ -129,7 +129,7 @@ extension MXEvent {
         }
     }
 
-    /// Of a vote or an end: the poll.
+    /// For a vote or an end, the id of the poll's start event.
     package var pollStartId: String? {
         guard mayRelate, !isState, pollPart == .response || pollPart == .end, let relation = relatesTo,
             relation.relationType == "m.reference"
@@ -137,14 +137,14 @@ extension MXEvent {
         return relation.eventId
     }
 
-    /// Of two that came at the same time, the greater id counts.
+    /// Returns whether the event is newer. If the times are equal, the greater id counts as newer.
     fileprivate func isNewer(than other: MXEvent) -> Bool {
         (originServerTs, eventId) > (other.originServerTs, other.eventId)
     }
 }
 
 extension JSONView {
-    /// The text of an extensible event's part (MSC1767), or a plain one.
+    /// The text of an extensible event's part (MSC1767), or its plain text.
     package var extensibleText: String? {
         let stable = self["m.text"]
         if let text = stable?.string { return text }

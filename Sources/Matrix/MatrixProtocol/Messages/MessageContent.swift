@@ -1,11 +1,11 @@
 import Basics
 
-/// Makes the contents of the events that a client sends (client-server specification, "Instant messaging").
+/// Builds the contents of events to send (client-server specification, "Instant messaging").
 package enum MessageContent {
-    /// Whom a message is for especially.
+    /// The users that a message mentions.
     package struct Mentions: Sendable, Hashable {
         package var userIds: [String] = []
-        /// Everybody in the room.
+        /// Whether the message mentions everyone in the room.
         package var room = false
 
         package init(userIds: [String] = [], room: Bool = false) {
@@ -29,7 +29,7 @@ package enum MessageContent {
     // MARK: Texts
 
     /// - Parameters:
-    ///   - html: The same in HTML.
+    ///   - html: The text in HTML.
     ///   - type: `m.text`, `m.notice` or `m.emote`.
     package static func text(
         _ body: String, html: String? = nil, type: String = "m.text", mentions: Mentions = Mentions()
@@ -42,15 +42,15 @@ package enum MessageContent {
         return content
     }
 
-    /// What a user has typed: Markdown, or with `/me ` before it what the user does.
+    /// Returns the content for text that the user has typed: Markdown, or an emote if it begins with `/me `.
     package static func typed(_ text: String, mentions: Mentions = Mentions()) -> [String: Any] {
         let isEmote = text.hasPrefix("/me ")
         let body = isEmote ? String(text.dropFirst(4)) : text
         return self.text(body, html: Markdown.html(body), type: isEmote ? "m.emote" : "m.text", mentions: mentions)
     }
 
-    /// What a user has typed, with users in it who are mentioned by their names: other clients show these as pills, and notify
-    /// the users. A user whose name does not stand in the text is not mentioned.
+    /// Returns the content for text that the user has typed, and mentions `users` where their names occur in it. Other
+    /// clients show these as pills and notify the users. A user whose name does not occur in the text is not mentioned.
     package static func typed(_ text: String, naming users: [MXMention]) -> [String: Any] {
         let isEmote = text.hasPrefix("/me ")
         let body = isEmote ? String(text.dropFirst(4)) : text
@@ -61,11 +61,11 @@ package enum MessageContent {
 
     // MARK: About another event
 
-    /// An edit: the content that another message is to have.
+    /// Returns an edit that gives another message this content.
     ///
     /// - Parameters:
-    ///   - eventId: The message as it was first sent, not an edit of it.
-    ///   - newMentions: Those whom it did not mention before: only they are notified.
+    ///   - eventId: The original message, not an edit of it.
+    ///   - newMentions: The users that the message did not mention before. Only they are notified.
     package static func edit(
         of eventId: String, to content: [String: Any], newMentions: Mentions = Mentions()
     ) -> [String: Any] {
@@ -80,9 +80,9 @@ package enum MessageContent {
         return edit
     }
 
-    /// An edit that mentions those whom the message as it was did not mention.
+    /// Returns an edit that notifies only those mentioned users whom the message did not mention before.
     ///
-    /// - Parameter old: The content that the message has by now.
+    /// - Parameter old: The message's current content.
     package static func edit(
         of eventId: String, from old: [String: Any], to content: [String: Any]
     ) -> [String: Any] {
@@ -93,7 +93,7 @@ package enum MessageContent {
                 userIds: after.userIds.filter { !before.userIds.contains($0) }, room: after.room && !before.room))
     }
 
-    /// Makes `content` an answer to an event, in the thread where that is, and mentions its sender.
+    /// Turns `content` into a reply to an event, in that event's thread, and mentions its sender.
     ///
     /// - Parameter userId: The current user, who is not mentioned.
     package static func reply(
@@ -115,11 +115,11 @@ package enum MessageContent {
         return reply
     }
 
-    /// Puts `content` into a thread. One that answers an event already stays an answer.
+    /// Adds `content` to a thread. A reply remains a reply.
     ///
     /// - Parameters:
-    ///   - rootId: The event that the thread began with.
-    ///   - lastEventId: The newest event of the thread, for clients that know no threads; nil takes the root.
+    ///   - rootId: The thread's root event.
+    ///   - lastEventId: The newest event of the thread, for clients without thread support; `nil` uses the root.
     package static func inThread(
         _ rootId: String, lastEventId: String?, _ content: [String: Any]
     ) -> [String: Any] {
@@ -133,23 +133,23 @@ package enum MessageContent {
         return message
     }
 
-    /// Of an event `m.reaction`.
+    /// Returns the content of an `m.reaction` event.
     package static func reaction(_ key: String, to eventId: String) -> [String: Any] {
         ["m.relates_to": ["rel_type": "m.annotation", "event_id": eventId, "key": key]]
     }
 
     // MARK: Files
 
-    /// What a file is, as far as it is known.
+    /// The known properties of a file.
     package struct MediaInfo: Sendable, Hashable {
         package var mimetype: String?
-        /// In bytes.
+        /// The size in bytes.
         package var size: Int?
-        /// In pixels.
+        /// The width in pixels.
         package var width: Int?
         package var height: Int?
         package var duration: Duration?
-        /// An `mxc:` URL of a small picture of it.
+        /// The `mxc:` URL of the thumbnail.
         package var thumbnailURL: String?
 
         package init(
@@ -164,8 +164,8 @@ package enum MessageContent {
     /// - Parameters:
     ///   - type: `m.image`, `m.video`, `m.audio` or `m.file`.
     ///   - url: An `mxc:` URL.
-    ///   - caption: What is said about the file; nil sends its name alone.
-    ///   - thumbnail: What the small picture is.
+    ///   - caption: The caption; `nil` sends only the file's name.
+    ///   - thumbnail: The properties of the thumbnail.
     package static func media(
         _ type: String, url: String, filename: String, caption: String? = nil, info: MediaInfo,
         thumbnail: MediaInfo? = nil
@@ -179,7 +179,7 @@ package enum MessageContent {
         return content
     }
 
-    /// Makes an audio message one that was spoken.
+    /// Turns an audio message into a voice message.
     package static func voice(_ content: [String: Any], duration: Duration) -> [String: Any] {
         var voice = content
         voice["org.matrix.msc1767.audio"] = ["duration": milliseconds(duration)]
@@ -187,7 +187,7 @@ package enum MessageContent {
         return voice
     }
 
-    /// - Parameter body: What stands for the place where no map is shown.
+    /// - Parameter body: The text shown where no map is available.
     package static func location(latitude: Double, longitude: Double, body: String) -> [String: Any] {
         var content = text(body, type: "m.location")
         content["geo_uri"] = "geo:\(latitude),\(longitude)"

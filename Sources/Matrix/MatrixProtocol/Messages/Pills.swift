@@ -1,29 +1,29 @@
 import Foundation
 
-/// A user whom a message names.
+/// A user mentioned by name in a message.
 public struct MXMention: Sendable, Hashable {
     /// The user.
     public var userId: String
-    /// The name as it stands in the text.
+    /// The name as it appears in the text.
     public var name: String
 
-    /// A user by a name.
+    /// Creates a mention of a user by name.
     public init(userId: String, name: String) { (self.userId, self.name) = (userId, name) }
 }
 
-/// Makes links of the names of users, which clients show as pills (client-server specification, "User, room, and group
+/// Turns users' names into links, which clients show as pills (client-server specification, "User, room, and group
 /// mentions").
 enum Pills {
-    /// Characters for private use stand for the links while Markdown is read: no markup is found in a name.
+    /// Private-use characters replace the links while Markdown is parsed, so that it finds no markup in names.
     private static let first: UInt32 = 0xF0000
     private static let maximum = 256
 
-    /// - Returns: The text in HTML, nil if that would say no more, and the users who are named in it.
+    /// - Returns: The text in HTML, or `nil` if that would add nothing, and the users mentioned in it.
     static func html(_ text: String, naming users: [MXMention]) -> (html: String?, mentioned: [String]) {
         let isPrivate = text.unicodeScalars.contains { $0.value >= first }
         guard !users.isEmpty, !isPrivate else { return (Markdown.html(text), isPrivate ? named(in: text, users) : []) }
         var (rest, marked, links, mentioned) = (text[...], "", [String](), [String]())
-        // Of two names that begin in the same place, the longer one is meant.
+        // If two names begin at the same place, the longer one wins.
         let users = users.filter { !$0.name.isEmpty }.sorted { $0.name.count > $1.name.count }
         while !rest.isEmpty {
             let atStart = marked.last.map { !$0.isLetter && !$0.isNumber } ?? true

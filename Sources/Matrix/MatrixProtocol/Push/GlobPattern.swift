@@ -1,9 +1,9 @@
-/// A pattern of push rules: `*` is any text, `?` any one character, upper and lower case are the same.
+/// A pattern in a push rule. `*` matches any text and `?` any single character; case is ignored.
 ///
-/// All places where the pattern can have come to are followed at once, one bit each, so that the time is bounded by the
-/// text's length times the pattern's over 64, whatever both are.
+/// All possible positions in the pattern are tracked at once, one bit each. The time is therefore bounded by the text's
+/// length times the pattern's length over 64, whatever the input.
 struct GlobPattern: Sendable {
-    /// A text as patterns see it. Made once for many patterns.
+    /// A text prepared for matching against many patterns.
     struct Subject {
         fileprivate let scalars: [UInt32]
 
@@ -13,21 +13,21 @@ struct GlobPattern: Sendable {
     }
 
     private let words: Int
-    /// Whether the place before this part may be kept: a `*` stands there.
+    /// The positions that can be kept, because a `*` comes before this part.
     private var loops: [UInt64]
-    /// Parts that each ASCII character goes past.
+    /// The parts that each ASCII character matches.
     private var ascii: [UInt64]
-    /// The same of the other characters in the pattern, and of those that are not in it.
+    /// Like `ascii`, but for all other characters, including those that are not in the pattern.
     private var others: [UInt32: [UInt64]] = [:]
     private var anything: [UInt64]
     private let end: Int
 
-    /// The longest pattern in characters.
+    /// The maximum length of a pattern in characters.
     static let maximumLength = 1024
 
-    /// Nil for a pattern that is too long.
+    /// Returns `nil` if the pattern is too long.
     ///
-    /// - Parameter isLiteral: `*` and `?` stand for themselves.
+    /// - Parameter isLiteral: Whether `*` and `?` match themselves.
     init?(_ pattern: String, isLiteral: Bool = false) {
         guard pattern.unicodeScalars.prefix(Self.maximumLength + 1).count <= Self.maximumLength else { return nil }
         let scalars = pattern.lowercased().unicodeScalars
@@ -59,7 +59,7 @@ struct GlobPattern: Sendable {
         }
     }
 
-    /// Whether the pattern is all of the text.
+    /// Returns whether the pattern matches the whole text.
     func matchesAll(of subject: Subject) -> Bool {
         var places = Array(repeating: UInt64(0), count: words)
         places[0] = 1
@@ -69,7 +69,7 @@ struct GlobPattern: Sendable {
         return isAtEnd(places)
     }
 
-    /// Whether the pattern is a part of the text that begins and ends at the ends of words.
+    /// Returns whether the pattern matches part of the text, from the start of a word to the end of one.
     func matchesWords(of subject: Subject) -> Bool {
         let scalars = subject.scalars
         var places = Array(repeating: UInt64(0), count: words)

@@ -1,34 +1,34 @@
 public import JSONBytes
 
-/// A rule that says which events notify the user, and how (client-server specification, "Push rules").
+/// A rule that decides which events notify the user, and how (client-server specification, "Push rules").
 public struct MXPushRule: Sendable {
-    /// In the order in which the kinds are asked.
+    /// The kinds of rules, in order of evaluation.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case override, content, room, sender, underride
     }
 
-    /// What a rule can order.
+    /// An action of a rule.
     public enum Action: Sendable, Hashable {
         case notify
         case highlight(Bool)
         case sound(String)
-        /// Anything else, by its name; it does nothing here.
+        /// Any other action, by its name. It has no effect here.
         case other(String)
     }
 
-    /// Which of the lists it stands in.
+    /// The kind of rule.
     public let kind: Kind
-    /// Unique in its kind. Of a room's or a sender's rule the id of that.
+    /// The rule's id, unique within its kind. For a room or sender rule, the id of the room or sender.
     public let ruleId: String
-    /// Whether it is asked at all.
+    /// Whether the rule is enabled.
     public let isEnabled: Bool
-    /// Whether the server has put it there.
+    /// Whether the rule is a server default.
     public let isDefault: Bool
-    /// What it orders. Without ``Action/notify`` it keeps an event silent.
+    /// The rule's actions. Without ``Action/notify``, matching events stay silent.
     public let actions: [Action]
-    /// Of a content rule: words of the text.
+    /// For a content rule, the words to match in the text.
     public let pattern: String?
-    /// Everything the server said of it.
+    /// The rule as received from the server.
     public let json: JSONView
     let conditions: [PushCondition]
 
@@ -60,20 +60,20 @@ public struct MXPushRule: Sendable {
             }
     }
 
-    /// Of actions the first ones count. A rule with more conditions does not match.
+    /// The maximum number of actions and conditions. Further actions are ignored; with more conditions nothing matches.
     private static let bound = 64
 
     private static func conditions(_ list: [JSONView]) -> [PushCondition] {
         list.count <= bound ? list.map(PushCondition.init) : [.never]
     }
 
-    /// Whether it makes an event notify.
+    /// Whether matching events notify the user.
     public var notifies: Bool { actions.contains(.notify) }
 
-    /// Whether it makes an event stand out.
+    /// Whether matching events are highlighted.
     public var highlights: Bool { actions.contains(.highlight(true)) }
 
-    /// What to play; `default` is the client's choice.
+    /// The sound to play; `default` leaves the choice to the client.
     public var sound: String? {
         for case .sound(let name) in actions { return name }
         return nil

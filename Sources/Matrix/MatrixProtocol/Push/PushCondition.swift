@@ -1,6 +1,6 @@
 import JSONBytes
 
-/// What must hold for a push rule to match (client-server specification, "Conditions for push rules").
+/// A condition of a push rule (client-server specification, "Conditions for push rules").
 enum PushCondition: Sendable {
     case eventMatch(path: [String], GlobPattern, isWords: Bool)
     case eventPropertyIs(path: [String], Scalar)
@@ -8,7 +8,7 @@ enum PushCondition: Sendable {
     case containsDisplayName
     case roomMemberCount(Comparison, Int)
     case senderNotificationPermission(key: String)
-    /// Not known here, or not well-formed: the rule does not match.
+    /// An unknown or malformed condition: the rule does not match.
     case never
 
     enum Scalar: Sendable, Hashable {
@@ -77,8 +77,8 @@ enum PushCondition: Sendable {
         self = .never
     }
 
-    /// `content.m\.relates_to.rel_type` has three parts. A backslash before anything else than a dot or another backslash
-    /// stands for itself.
+    /// Splits a key: `content.m\.relates_to.rel_type` has three parts. A backslash that does not precede a dot or
+    /// another backslash is literal.
     static func path(_ key: String) -> [String] {
         var parts: [String] = []
         var part = ""

@@ -1,14 +1,14 @@
 package import JSONBytes
 
-/// All push rules of an account, compiled once.
+/// The compiled push rules of an account.
 package struct PushRules: Sendable {
-    /// What is to happen with an event.
+    /// The result of evaluating the rules for an event.
     package struct Decision: Sendable, Hashable {
         package var notify = false
         package var highlight = false
-        /// `default` is the client's choice.
+        /// The sound to play; `default` leaves the choice to the client.
         package var sound: String?
-        /// The rule that decided; nil if none did.
+        /// The rule that matched; `nil` if none did.
         package var ruleId: String?
 
         package init(notify: Bool = false, highlight: Bool = false, sound: String? = nil, ruleId: String? = nil) {
@@ -16,25 +16,25 @@ package struct PushRules: Sendable {
         }
     }
 
-    /// Rules by kind, in the order in which they are asked.
+    /// The rules by kind, in order of evaluation.
     package let rules: [MXPushRule.Kind: [MXPushRule]]
     private let inOrder: [MXPushRule]
     private let isMuted: Bool
 
-    /// More than anybody has; what is beyond is not asked.
+    /// More than any account has. Further rules are ignored.
     private static let maximumCount = 10_000
 
-    /// Rules that let nothing notify.
+    /// Rules that never notify.
     package static let none = PushRules(rules: [:])
 
-    /// - Parameter json: The answer of `/pushrules`, or the content of the account data `m.push_rules`. Kinds that are
-    ///   not known are left out.
+    /// - Parameter json: The response of `/pushrules`, or the content of the account data `m.push_rules`. Unknown kinds
+    ///   are skipped.
     package init(_ json: JSONView) {
         var rules: [MXPushRule.Kind: [MXPushRule]] = [:]
         let lists = json["global"]
         for kind in MXPushRule.Kind.allCases {
             let list = lists?[kind.rawValue]?.array ?? []
-            // Rules outlive the answer they came in.
+            // Detach the rules, since they outlive the answer they came in.
             rules[kind] = list.prefix(Self.maximumCount).compactMap { MXPushRule($0.detached, kind: kind) }
         }
         self.init(rules: rules)
@@ -47,12 +47,12 @@ package struct PushRules: Sendable {
         inOrder = all.filter { $0.isEnabled && $0.ruleId != ".m.rule.master" }
     }
 
-    /// What is to happen with an event.
+    /// Evaluates the rules for an event.
     ///
     /// - Parameters:
-    ///   - state: Of its room, for names and levels.
-    ///   - userId: The current user, whose own events never notify.
-    ///   - joinedCount: How many are in the room; nil counts those that `state` knows.
+    ///   - state: The state of the event's room, for names and power levels.
+    ///   - userId: The current user. Their own events never notify.
+    ///   - joinedCount: The number of joined members; `nil` counts those in `state`.
     package func decision(
         for event: MXEvent, in state: MXRoomState, currentUser userId: String, joinedCount: Int? = nil
     ) -> Decision {
@@ -64,7 +64,7 @@ package struct PushRules: Sendable {
     }
 }
 
-/// An event that rules are asked about. What several of them want to know is read once.
+/// An event under evaluation. Values that several rules need are read once.
 private struct PushedEvent {
     private let event: MXEvent
     private let state: MXRoomState

@@ -1,27 +1,26 @@
-/// What other events say about one.
+/// Summary of the events that relate to another one.
 public struct MXEventAggregations: Sendable, Hashable {
-    /// The event that it is about.
+    /// The id of the event that the others relate to.
     public let eventId: String
-    /// By what was reacted with; nil without reactions.
+    /// The reactions by key; `nil` if there are none.
     public let reactions: MXDictionary<MXReactionSummary>?
-    /// How often it was edited, as far as the edits were seen.
+    /// The number of known edits.
     public let editCount: Int
-    /// Milliseconds since 1970 of the newest edit; nil if it was not edited.
+    /// The time of the newest edit, in milliseconds since 1970; `nil` if the event was not edited.
     public let editedTs: UInt64?
 }
 
-/// All reactions to an event with the same key.
 public struct MXReactionSummary: Sendable, Hashable {
-    /// What was reacted with. Compared exactly: with and without a variation selector are two.
+    /// The key of the reaction. Keys are compared exactly: a variation selector makes a difference.
     public let reaction: String
-    /// How many users reacted so.
+    /// The number of users who reacted with this key.
     public let count: Int
-    /// Milliseconds since 1970 of the first one.
+    /// The time of the first reaction, in milliseconds since 1970.
     public let originServerTs: UInt64
-    /// Whether the current user did.
+    /// Whether the current user reacted with this key.
     public let containsCurrentUser: Bool
-    /// What to redact to take the own reaction back; nil without one. A local id while it is on its way.
+    /// The event to redact to remove our own reaction; `nil` if there is none. A local id while it is being sent.
     public let myUserReactionEventId: String?
-    /// Who did, first ones first.
+    /// The users who reacted, in order of their reactions.
     public let senders: [String]
 }

@@ -1,16 +1,16 @@
 import JSONBytes
 
-/// What an event says about another one: `m.relates_to` of its content.
+/// The relation of an event to another one: `m.relates_to` in its content.
 public struct MXRelation: Sendable, Hashable {
-    /// Such as `m.replace`, `m.annotation` or `m.thread`; nil for a plain reply.
+    /// The relation's type, such as `m.replace`, `m.annotation` or `m.thread`; `nil` for a plain reply.
     public let relationType: String?
-    /// The event that the type is about.
+    /// The related event's id.
     public let eventId: String?
-    /// Of a reaction: what to show, an emoji for example.
+    /// For a reaction, its key: an emoji, for example.
     public let key: String?
-    /// The event that is replied to. In a thread perhaps only for clients that know no threads: see ``isFallingBack``.
+    /// The event replied to. In a thread perhaps only a fallback for older clients: see ``isFallingBack``.
     public let inReplyTo: String?
-    /// Whether ``inReplyTo`` is for clients only that know no threads.
+    /// Whether ``inReplyTo`` is only a fallback for clients without thread support.
     public let isFallingBack: Bool
 
     init?(_ json: JSONView?) {
@@ -24,29 +24,30 @@ public struct MXRelation: Sendable, Hashable {
 }
 
 extension MXEvent {
-    /// What it says about another event; nil if nothing, or if it says that of itself. Encryption does not hide it.
+    /// The event's relation; `nil` if there is none, or if it relates to itself. Encryption does not hide it.
     public var relatesTo: MXRelation? {
         guard mayRelate, let relation = MXRelation(originalContent["m.relates_to"] ?? wireContent["m.relates_to"])
         else { return nil }
         return relation.eventId == eventId ? nil : relation
     }
 
-    /// Whether it replaces what another event says.
+    /// Whether the event is an edit of another event.
     public var isEdit: Bool { editedEventId != nil }
 
-    /// The event that it edits.
+    /// The id of the edited event.
     public var editedEventId: String? {
         guard !isState, let relation = relatesTo, relation.relationType == "m.replace" else { return nil }
         return relation.eventId
     }
 
-    /// Of an edit: the event with the content that the edited one is to have.
+    /// For an edit, the event with the content that replaces the edited one's.
     package var newVersion: MXEvent? {
         guard isEdit, let content = originalContent["m.new_content"], content.isObject else { return nil }
         return withEditedContent(content)
     }
 
-    /// With the content of its newest edit, if the server has sent that along. Of a decrypted event that would be encrypted.
+    /// The event with the newest edit that the server sent along. A decrypted event is unchanged: its edit is
+    /// encrypted.
     package var withBundledEdit: MXEvent {
         guard !isRedacted, !isDecrypted, let content = bundledRelations?["m.replace"]?["content"]?["m.new_content"],
             content.isObject
@@ -54,10 +55,10 @@ extension MXEvent {
         return withEditedContent(content)
     }
 
-    /// Whether it answers another event, by what a user sees.
+    /// Whether users see the event as a reply.
     public var isReply: Bool { replyToEventId != nil }
 
-    /// The event that it answers.
+    /// The id of the event that this one replies to.
     public var replyToEventId: String? {
         guard let relation = relatesTo, let target = relation.inReplyTo, relation.relationType != "m.replace" else {
             return nil
@@ -65,21 +66,21 @@ extension MXEvent {
         return relation.relationType == "m.thread" && relation.isFallingBack ? nil : target
     }
 
-    /// The root of the thread that it is in; nil outside threads, and for the root itself.
+    /// The id of the thread's root; `nil` outside threads and for the root itself.
     public var threadId: String? {
         guard let relation = relatesTo, relation.relationType == "m.thread" else { return nil }
         return relation.eventId
     }
 
-    /// The text of a message, without the quotation that older clients put before a reply.
+    /// The text of a message, without the quote that older clients put before a reply.
     public var body: String? {
         let content = contentJSON
         guard let body = content["body"]?.string else { return nil }
         return relatesTo?.inReplyTo == nil ? body : ReplyFallback.stripped(body)
     }
 
-    /// The HTML of a message, without the quotation that older clients put before a reply. Not safe: it is what the
-    /// sender wrote.
+    /// The HTML of a message, without the quote that older clients put before a reply. It comes from the sender and
+    /// must be sanitised.
     public var formattedBody: String? {
         let content = contentJSON
         guard content["format"]?.string == "org.matrix.custom.html", let html = content["formatted_body"]?.string else {
@@ -89,9 +90,9 @@ extension MXEvent {
     }
 }
 
-/// Before version 1.13 of the specification, replies repeated what they answer.
+/// Removes quotes from replies: before version 1.13 of the specification, replies repeated the message they answered.
 enum ReplyFallback {
-    /// A text without the lines at its beginning that quote.
+    /// Returns the text without its leading quoted lines.
     static func stripped(_ body: String) -> String {
         guard body.hasPrefix("> ") else { return body }
         var rest = body[...]
@@ -103,7 +104,7 @@ enum ReplyFallback {
         return String(rest)
     }
 
-    /// HTML without the element `mx-reply` at its beginning.
+    /// Returns the HTML without its leading `mx-reply` element.
     static func stripped(html: String) -> String {
         guard html.hasPrefix("<mx-reply>"), let end = html.utf8Range(of: "</mx-reply>") else { return html }
         return String(html[end.upperBound...])
@@ -111,7 +112,7 @@ enum ReplyFallback {
 }
 
 extension String {
-    /// Where `needle`, which is ASCII, first stands.
+    /// Returns the first occurrence of `needle`, which must be ASCII.
     func utf8Range(of needle: StaticString) -> Range<Index>? {
         let wanted = Array("\(needle)".utf8)
         guard let first = wanted.first else { return nil }

@@ -1,31 +1,31 @@
 import JSONBytes
 
-/// What is known of a thread beside the event that it began with.
+/// The state of a thread, apart from its root event.
 public struct MXThreadSummary: Sendable, Equatable {
-    /// Messages in it, as far as they are known.
+    /// The number of known messages in the thread.
     public var count: Int
-    /// The newest of them.
+    /// The newest message.
     public var latest: MXEvent?
 
-    /// What the homeserver says with the root, and what came since.
+    /// Combines the summary that the homeserver sent with the root, and newer messages.
     ///
-    /// - Parameter stored: Messages of the thread that are here, oldest first.
-    /// - Returns: Nil if nobody has answered in a thread.
+    /// - Parameter stored: The stored messages of the thread, oldest first.
+    /// - Returns: `nil` if the thread has no messages.
     package init?(of root: MXEvent, stored: [MXEvent]) {
         let bundle = root.bundledRelations?["m.thread"]
         let told = bundle?["count"]?.count ?? 0
         let toldLatest = bundle?["latest_event"].flatMap { MXEvent(json: $0, roomId: root.roomId) }
         let shown = stored.filter { !$0.isRedacted }
-        // What the homeserver has counted is not counted again.
+        // Skip what the homeserver has already counted.
         let newer = toldLatest.map { latest in shown.filter { $0.originServerTs > latest.originServerTs } } ?? shown
         count = max(told + newer.count, shown.count)
-        // Ours is decrypted.
+        // Prefer the stored event: it is decrypted.
         let latest = shown.last { $0.originServerTs >= toldLatest?.originServerTs ?? 0 } ?? toldLatest
         self.latest = latest
         if count == 0 { return nil }
     }
 
-    /// Whether they tell the same: also of a newest message that was encrypted and can be read by now.
+    /// Returns whether both are equal, including whether an encrypted newest message has been decrypted.
     public static func == (left: MXThreadSummary, right: MXThreadSummary) -> Bool {
         left.count == right.count && left.latest?.eventId == right.latest?.eventId
             && left.latest?.isEncrypted == right.latest?.isEncrypted

@@ -1,9 +1,9 @@
 import Basics
 import JSONBytes
 
-/// The edits of and reactions to a room's events. Takes events in any order and any number of times.
+/// An index of the edits of and reactions to a room's events. Events can be added in any order and any number of times.
 ///
-/// It is bounded: when it holds too much, what is about the events it heard of first goes. ``MXStore`` has it still.
+/// The index is bounded: when full, it evicts the relations of the oldest known events. ``MXStore`` still has them.
 package struct RelationIndex: Sendable {
     private struct Reaction: Sendable {
         let id: String
@@ -14,41 +14,41 @@ package struct RelationIndex: Sendable {
 
     private struct Target: Sendable {
         var reactions: [Reaction] = []
-        /// Oldest first.
+        /// The edits, oldest first.
         var edits: [MXEvent] = []
 
         var count: Int { reactions.count + edits.count }
     }
 
     private var targets: [ByteKey: Target] = [:]
-    /// What each reaction and edit is about: a redaction names only them.
+    /// The target of each reaction and edit. A redaction names only the reaction or edit.
     private var targetOf: [ByteKey: String] = [:]
     private var order = BoundedOrder()
-    /// Redactions may come before what they redact.
+    /// The redacted events. A redaction may arrive before its target.
     private var redacted: Set<ByteKey> = []
     private var redactedOrder = BoundedOrder()
     private let limit: Int
-    /// How often something had to go.
+    /// The number of evictions.
     package private(set) var evictions = 0
 
-    /// Edits of one event by one user that are kept: the newest.
+    /// The maximum number of edits to keep per event and user. The newest are kept.
     private static let editsOfOneSender = 64
 
-    /// - Parameter limit: How many reactions and edits are kept.
+    /// - Parameter limit: The maximum number of reactions and edits to keep.
     package init(limit: Int = 20_000) {
         self.limit = limit
     }
 
-    /// How many reactions and edits there are.
+    /// The number of reactions and edits.
     package var count: Int { targetOf.count }
 
     // MARK: Events
 
-    /// Takes note of an event: a reaction, an edit, a redaction, or one that the server sent its newest edit with. Others
-    /// change nothing.
+    /// Adds a reaction, an edit, a redaction, or an event with its newest edit bundled by the server. Ignores all other
+    /// events.
     ///
-    /// - Parameter version: Of the room; nil if it is not known.
-    /// - Returns: The event about which there is something new.
+    /// - Parameter version: The room's version; `nil` if unknown.
+    /// - Returns: The id of the event whose relations changed.
     @discardableResult
     package mutating func add(_ event: MXEvent, in version: RoomVersion? = nil) -> String? {
         let id = event.eventId
@@ -98,9 +98,9 @@ package struct RelationIndex: Sendable {
         (one.originServerTs, one.eventId) > (other.originServerTs, other.eventId)
     }
 
-    /// Forgets a reaction or an edit: it was redacted, or was a local echo that failed or has its real id now.
+    /// Removes a reaction or an edit that was redacted, or a local echo that failed or was replaced by its real id.
     ///
-    /// - Returns: The event that it was about.
+    /// - Returns: The id of the event it related to.
     @discardableResult
     package mutating func remove(_ eventId: String) -> String? {
         guard let target = targetOf.removeValue(forKey: eventId) else { return nil }
@@ -110,15 +110,15 @@ package struct RelationIndex: Sendable {
         return target
     }
 
-    /// Forgets what an event says and what others say about it.
+    /// Removes an event's own relation and everything that relates to it.
     ///
-    /// - Returns: The event about which there is something new.
+    /// - Returns: The id of the event whose relations changed.
     package mutating func redact(_ eventId: String) -> String? {
         if redacted.insert(eventId) {
             redactedOrder.append(eventId)
             if redacted.count > limit, let oldest = redactedOrder.popFirst() { redacted.remove(oldest) }
         }
-        // Nothing is said any more about an event that is gone.
+        // A removed event has no relations any more.
         if let target = drop(eventId) { return target }
         return remove(eventId)
     }
@@ -135,19 +135,19 @@ package struct RelationIndex: Sendable {
             _ = drop(oldest)
             evictions += 1
         }
-        // What was removed one by one has left its place behind.
+        // Entries that were removed one by one are still in the order.
         if order.count > 2 * limit { order.removeAll { targets[$0] == nil } }
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
-    /// Whether anything is known about an event.
+    /// Returns whether any relations of an event are known.
     package func hasRelations(to eventId: String) -> Bool { targets[eventId] != nil }
 
-    /// What is known about an event; nil if nothing.
+    /// Returns the relations of an event; `nil` if there are none.
     ///
     /// - Parameters:
-    ///   - original: The event, if it is there: only its sender's edits count.
+    ///   - original: The event, if available. Only edits by its sender count.
     ///   - userId: The current user.
     package func aggregations(
         forEvent eventId: String, original: MXEvent?, currentUser userId: String
@@ -175,21 +175,21 @@ package struct RelationIndex: Sendable {
             senders: senders)
     }
 
-    /// The event with the content of its newest edit; as it is if there is none, or it is redacted.
+    /// Returns the event with the content of its newest edit, or unchanged if there is none or it is redacted.
     package func edited(_ original: MXEvent) -> MXEvent {
         guard let content = validEdits(of: original).last?.originalContent["m.new_content"] else { return original }
         var object = JSONWriter()
         for (key, value) in content.members where key != "m.relates_to" { object.add(key, value) }
-        // What it answers, and its thread, cannot be edited.
+        // An edit cannot change the reply target or the thread.
         if let relation = original.originalContent["m.relates_to"] { object.add("m.relates_to", relation) }
         return original.withEditedContent(object.view)
     }
 
-    /// The newest edit of an event that counts.
+    /// Returns the newest valid edit of an event.
     package func newestEdit(of original: MXEvent) -> MXEvent? { validEdits(of: original).last }
 
-    /// Oldest first. An edit counts if it is its sender's own, of the same type, and not of an edit. What was encrypted can
-    /// only be edited by what was: in clear, a server says whatever it likes.
+    /// Returns the valid edits, oldest first. An edit is valid if it has the event's sender and type and does not
+    /// target an edit. An encrypted event needs an encrypted edit: a server could forge a plaintext one.
     private func validEdits(of original: MXEvent) -> [MXEvent] {
         guard let edits = targets[original.eventId]?.edits, !original.isState, !original.isRedacted, !original.isEdit
         else { return [] }
@@ -201,7 +201,7 @@ package struct RelationIndex: Sendable {
     }
 }
 
-/// Ids in the order in which they came.
+/// Ids in order of insertion.
 private struct BoundedOrder: Sendable {
     private var ids: [String] = []
     private var start = 0

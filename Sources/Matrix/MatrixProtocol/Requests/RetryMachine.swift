@@ -1,13 +1,13 @@
 package import Basics
 
-/// When a request that failed is made again. One for each request.
+/// Decides when to retry a failed request. Create one for each request.
 package struct RetryMachine: Sendable {
     package struct Policy: Hashable, Sendable {
-        /// Repeats after a server that limits the rate; none begins when the operation is older.
+        /// The maximum age of a request at which it is retried after a rate limit.
         package var rateLimitBound: Duration
-        /// Tries in all of a request whose connection fails.
+        /// The total number of attempts when the connection fails.
         package var connectionTries: Int
-        /// The longest pause before a try after a failed connection.
+        /// The maximum delay before a retry after a failed connection.
         package var connectionPause: Duration
 
         package init(rateLimitBound: Duration, connectionTries: Int, connectionPause: Duration) {
@@ -26,20 +26,20 @@ package struct RetryMachine: Sendable {
     private let start: MonotonicInstant
     private let isRepeatable: Bool
     private var failedConnections = 0
-    /// The shortest wait after the next answer that limits the rate, whatever that says.
+    /// The minimum delay after the next rate limit, whatever the server asks for.
     private var rateLimitFloor = Duration.milliseconds(10)
 
-    /// - Parameter isRepeatable: Making it twice does what making it once does.
+    /// - Parameter isRepeatable: Whether the request is idempotent.
     package init(_ policy: Policy, isRepeatable: Bool, now: MonotonicInstant) {
         self.policy = policy
         self.isRepeatable = isRepeatable
         start = now
     }
 
-    /// The connection failed.
+    /// Handles a failed connection.
     ///
     /// - Parameters:
-    ///   - neverLeft: Nothing of the request can have reached the server.
+    ///   - neverLeft: Whether certainly no part of the request reached the server.
     ///   - random: From 0 to 1.
     package mutating func connectionFailed(neverLeft: Bool, random: Double) -> Action {
         failedConnections += 1
@@ -47,7 +47,7 @@ package struct RetryMachine: Sendable {
         return .retry(after: policy.connectionPause.bounded * min(max(random, 0), 1))
     }
 
-    /// The server limits the rate (429).
+    /// Handles a rate limit from the server (429).
     package mutating func rateLimited(retryAfter: Duration?, now: MonotonicInstant) -> Action {
         let wait = max(retryAfter ?? .seconds(1), rateLimitFloor)
         rateLimitFloor = min(rateLimitFloor * 2, .seconds(1))

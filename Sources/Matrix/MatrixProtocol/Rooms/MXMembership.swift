@@ -1,4 +1,4 @@
-/// How a user stands to a room (client-server specification, `m.room.member`).
+/// A user's membership in a room (client-server specification, `m.room.member`).
 public enum MXMembership: String, Sendable, Hashable, Codable {
     case unknown
     case invite
@@ -7,7 +7,7 @@ public enum MXMembership: String, Sendable, Hashable, Codable {
     case ban
     case knock
 
-    /// Of anything else than the specification's words: `unknown`.
+    /// Creates a membership; `unknown` for values outside the specification.
     public init(identifier: String?) {
         self = identifier.flatMap { MXMembership(rawValue: $0) } ?? .unknown
     }

@@ -1,38 +1,38 @@
 import JSONBytes
 
-/// How one user stands to a room, as a member event says.
+/// A user's membership in a room, from a member event.
 public struct MXRoomMember: Sendable, Hashable {
-    /// What a member event did.
+    /// The change that a member event describes.
     public enum Change: Sendable, Hashable {
         case joined, invited, knocked, left, banned
-        /// Turned the invitation down.
+        /// The user declined the invitation.
         case declined
-        /// Took back the own knock.
+        /// The user withdrew their own knock.
         case knockTakenBack
-        /// Removed by another.
+        /// Another user removed the member.
         case kicked
         case unbanned
-        /// The invitation was taken back by another.
+        /// Another user withdrew the invitation.
         case invitationWithdrawn
-        /// Another refused the knock.
+        /// Another user rejected the knock.
         case knockRefused
-        /// Still joined (or still invited …): the name, the avatar, or nothing that shows.
+        /// The membership is the same: the name, the avatar or nothing visible changed.
         case profileChanged
         case unknown
     }
 
-    /// Whose membership it is.
+    /// The member's user id.
     public let userId: String
-    /// As the user wrote it: not unique, perhaps empty or misleading. Show ``MXRoomMembers/memberName(_:)``.
+    /// The name that the user chose: not unique, perhaps empty or misleading. Show ``MXRoomMembers/memberName(_:)``.
     public let displayname: String?
-    /// An `mxc:` URL.
+    /// The avatar's `mxc:` URL.
     public let avatarUrl: String?
-    /// How the user stands to the room.
+    /// The user's membership.
     public let membership: MXMembership
-    /// Where all this was read.
+    /// The member event.
     public let originalEvent: MXEvent
 
-    /// - Returns: Nil if `event` is not of a member.
+    /// - Returns: `nil` if `event` is not a member event.
     public init?(_ event: MXEvent) {
         guard event.type == "m.room.member", let userId = event.stateKey, !userId.isEmpty else { return nil }
         self.init(userId: userId, event)
@@ -47,7 +47,7 @@ public struct MXRoomMember: Sendable, Hashable {
         originalEvent = event
     }
 
-    /// Before this event; `unknown` if the server did not say.
+    /// The membership before this event; `unknown` if the server did not send it.
     public var prevMembership: MXMembership {
         MXMembership(identifier: originalEvent.prevContent?["membership"]?.string)
     }
@@ -58,10 +58,10 @@ public struct MXRoomMember: Sendable, Hashable {
     /// The avatar before this event.
     public var prevAvatarUrl: String? { originalEvent.prevContent?["avatar_url"]?.string }
 
-    /// Who brought this about: the user, or one who invited, removed or banned.
+    /// The user who made the change: the member, or the user who invited, removed or banned them.
     public var originUserId: String { originalEvent.sender }
 
-    /// Ties the member to an invitation by email.
+    /// The token that links the member to an invitation by email.
     public var thirdPartyInviteToken: String? {
         originalEvent.contentJSON["third_party_invite"]?["signed"]?["token"]?.string
     }
@@ -69,10 +69,10 @@ public struct MXRoomMember: Sendable, Hashable {
     /// Whether an invitation is to a direct chat.
     public var isDirect: Bool { originalEvent.contentJSON["is_direct"]?.bool ?? false }
 
-    /// Why, in the words of who brought it about.
+    /// The reason given by the user who made the change.
     public var reason: String? { originalEvent.contentJSON["reason"]?.string }
 
-    /// What this event did.
+    /// The change that this event describes.
     public var change: Change {
         let isOwn = originUserId == userId
         return switch (membership, prevMembership) {
@@ -89,12 +89,12 @@ public struct MXRoomMember: Sendable, Hashable {
         }
     }
 
-    /// Members of equal events.
+    /// Returns whether both come from equal events.
     public static func == (lhs: MXRoomMember, rhs: MXRoomMember) -> Bool {
         lhs.userId == rhs.userId && lhs.originalEvent == rhs.originalEvent
     }
 
-    /// By user.
+    /// Hashes the user id.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(userId)
     }

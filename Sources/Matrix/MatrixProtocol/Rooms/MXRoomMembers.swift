@@ -2,23 +2,23 @@ import Basics
 import JSONBytes
 import Realtime
 
-/// The members of a room that its state knows. With lazy loading that may not be all.
+/// The members in a room's state. With lazy loading, some may be missing.
 public struct MXRoomMembers: Sendable {
     private var events = ShardedTable<ByteKey, MXEvent>()
-    /// How many joined and invited members show themselves under a name.
+    /// The number of joined and invited members by displayed name.
     private var names = ShardedTable<String, Int>()
     private var joinedCount = 0
     private var otherCounts: [MXMembership: Int] = [:]
 
     package init() {}
 
-    /// Every member, those who have left included, in no order.
+    /// All members, including those who have left, in no particular order.
     public var members: [MXRoomMember] { events.all.map { MXRoomMember(userId: $0.key.string, $0.value) } }
 
-    /// Those who are in the room.
+    /// The members who have joined.
     public var joinedMembers: [MXRoomMember] { members(with: .join) }
 
-    /// Members of one kind, in no order.
+    /// Returns the members with a membership, in no particular order.
     public func members(with membership: MXMembership) -> [MXRoomMember] {
         guard count(of: membership) > 0 else { return [] }
         return events.all.compactMap {
@@ -27,9 +27,9 @@ public struct MXRoomMembers: Sendable {
         }
     }
 
-    /// Users of these kinds, but not this one, whose membership is oldest, oldest first.
+    /// Returns the users with these memberships, except `userId`, by the age of their membership, oldest first.
     ///
-    /// Reads what few members say: a room of 100,000 is named after two of them.
+    /// Reads only a few members' content: a room of 100,000 is named after two of them.
     func oldest(_ count: Int, of kinds: [MXMembership], but userId: String) -> [String] {
         var oldest: [(age: UInt64, id: String)] = []
         let user = ByteKey(userId)
@@ -43,21 +43,21 @@ public struct MXRoomMembers: Sendable {
         return oldest.map(\.id)
     }
 
-    /// One member; nil if the state does not know the user.
+    /// Returns a member; `nil` if the user is not in the state.
     public func member(withUserId userId: String) -> MXRoomMember? {
         events[ByteKey(userId)].map { MXRoomMember(userId: userId, $0) }
     }
 
-    /// How many members of one kind are known.
+    /// Returns the number of known members with a membership.
     public func count(of membership: MXMembership) -> Int {
         membership == .join ? joinedCount : otherCounts[membership] ?? 0
     }
 
-    /// All that are known, those who have left included.
+    /// The number of known members, including those who have left.
     public var count: Int { events.count }
 
-    /// What to call a user: the display name, with the user id behind it if another in the room has the same name. The
-    /// user id alone if there is no name, or it shows nothing.
+    /// Returns the name to show for a user: the display name, followed by the user id if another member has the same
+    /// name. If there is no visible name, returns the user id.
     public func memberName(_ userId: String) -> String {
         guard let event = events[ByteKey(userId)], let name = Self.shownName(event.contentJSON["displayname"]?.string)
         else {
@@ -69,10 +69,10 @@ public struct MXRoomMembers: Sendable {
         return isTaken || looksLikeId ? "\(name) (\(userId))" : name
     }
 
-    /// A name without what does not show or turns the text around; nil if nothing is left.
+    /// Returns the name without invisible and direction-changing characters; `nil` if nothing is left.
     static func shownName(_ name: String?) -> String? {
         guard let name else { return nil }
-        // Nearly all names.
+        // Fast path for nearly all names.
         if name.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), name.utf8.first != 0x20, name.utf8.last != 0x20 {
             return name.isEmpty ? nil : name
         }
@@ -90,7 +90,7 @@ public struct MXRoomMembers: Sendable {
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
-        case .format: scalar == joiner  // makes one emoji of several; all others only hide or turn
+        case .format: scalar == joiner  // joins emoji into one; all others only hide or reorder text
         default: true
         }
     }
@@ -105,7 +105,7 @@ public struct MXRoomMembers: Sendable {
 
     subscript(userId: String) -> MXEvent? { events[ByteKey(userId)] }
 
-    /// - Returns: The event that stood there.
+    /// - Returns: The replaced event.
     mutating func set(_ event: MXEvent?, for userId: String) -> MXEvent? {
         let old = events.update(ByteKey(userId), event)
         if let old { count(old, by: -1) }

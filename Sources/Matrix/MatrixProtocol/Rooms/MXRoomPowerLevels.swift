@@ -2,38 +2,38 @@ import Basics
 package import JSONBytes
 import Realtime
 
-/// Who may do what in a room (client-server specification, `m.room.power_levels`).
+/// The power levels of a room (client-server specification, `m.room.power_levels`).
 public struct MXRoomPowerLevels: Sendable, Hashable {
-    /// Users with a level of their own.
+    /// The users with an individual level.
     public private(set) var users: MXDictionary<Int> = [:]
     /// The level of all other users.
     public private(set) var usersDefault = 0
-    /// What inviting needs.
+    /// The level required to invite.
     public private(set) var invite = 0
-    /// What removing a user needs.
+    /// The level required to remove a user.
     public private(set) var kick = 50
-    /// What banning needs.
+    /// The level required to ban.
     public private(set) var ban = 50
-    /// What redacting the events of others needs.
+    /// The level required to redact other users' events.
     public private(set) var redact = 50
-    /// What sending messages of other types than those in ``events`` needs.
+    /// The level required to send messages whose type is not in ``events``.
     public private(set) var eventsDefault = 0
-    /// What setting state of other types than those in ``events`` needs.
+    /// The level required to set state whose type is not in ``events``.
     public private(set) var stateDefault = 50
-    /// Types that need another level than the defaults.
+    /// The levels required for individual event types.
     public private(set) var events: MXDictionary<Int> = [:]
-    /// What notifying needs, by kind: `room` is everybody.
+    /// The levels required to notify, by kind; `room` means everyone.
     public private(set) var notifications: MXDictionary<Int> = [:]
-    /// Since room version 12: users above every number.
+    /// Since room version 12, the creators, who rank above any level.
     public private(set) var creators: [String] = []
 
-    /// What is above every number.
+    /// The level of creators who rank above any level.
     public static let creatorLevel = Int.max
 
     /// - Parameters:
-    ///   - content: Of the event `m.room.power_levels`; nil in a room without one.
-    ///   - creators: Of the room.
-    ///   - roomVersion: Since version 12 creators are above all; before, they count only when `content` is nil.
+    ///   - content: The content of `m.room.power_levels`; `nil` if the room has none.
+    ///   - creators: The room's creators.
+    ///   - roomVersion: Since version 12, creators rank above everyone. Before, they matter only if `content` is `nil`.
     package init(_ content: JSONView?, creators: [String], roomVersion: RoomVersion) {
         if roomVersion.creatorsAreAboveAll { self.creators = creators }
         guard let content else {
@@ -64,7 +64,7 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
         return levels
     }
 
-    /// Old rooms have numbers as strings.
+    /// Old rooms encode levels as strings.
     private static func level(_ json: JSONView) -> Int? {
         if let level = json.int { return min(level, creatorLevel - 1) }
         guard let text = json.string?.filter({ !$0.isWhitespace }) else { return nil }
@@ -73,65 +73,66 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
 
     // MARK: Levels
 
-    /// The level of a user; ``creatorLevel`` for creators who are above every number.
+    /// Returns the level of a user; ``creatorLevel`` for creators who rank above any level.
     public func powerLevelOfUser(withUserID userId: String) -> Int {
         creators.contains { $0.isExactly(userId) } ? Self.creatorLevel : users[userId] ?? usersDefault
     }
 
-    /// What sending an event of this type needs, one that is not state.
+    /// Returns the level required to send a message event of this type.
     public func minimumPowerLevelForSendingEvent(asMessage type: String) -> Int { events[type] ?? eventsDefault }
 
-    /// What setting state of this type needs.
+    /// Returns the level required to set state of this type.
     public func minimumPowerLevelForSendingEvent(asStateEvent type: String) -> Int { events[type] ?? stateDefault }
 
-    /// What a mention of everybody (`room`) needs, or another kind of notification.
+    /// Returns the level required to mention everyone (`room`), or for another kind of notification.
     public func minimumPowerLevelForNotifying(_ kind: String = "room") -> Int { notifications[kind] ?? 50 }
 
     // MARK: Rights
 
-    /// Whether a user may send events of a type, one that is not state.
+    /// Returns whether a user may send message events of a type.
     public func canSendMessage(_ userId: String, type: String = "m.room.message") -> Bool {
         powerLevelOfUser(withUserID: userId) >= minimumPowerLevelForSendingEvent(asMessage: type)
     }
 
-    /// Whether a user may set state of a type.
+    /// Returns whether a user may set state of a type.
     public func canSendState(_ userId: String, type: String) -> Bool {
         powerLevelOfUser(withUserID: userId) >= minimumPowerLevelForSendingEvent(asStateEvent: type)
     }
 
-    /// Whether a user may invite others.
+    /// Returns whether a user may invite others.
     public func canInvite(_ userId: String) -> Bool { powerLevelOfUser(withUserID: userId) >= invite }
 
-    /// Whether a user may remove `target`: only from below.
+    /// Returns whether a user may remove `target`, whose level must be lower.
     public func canKick(_ userId: String, target: String) -> Bool {
         powerLevelOfUser(withUserID: userId) >= kick && isAbove(userId, target)
     }
 
-    /// Whether a user may ban `target`: only from below.
+    /// Returns whether a user may ban `target`, whose level must be lower.
     public func canBan(_ userId: String, target: String) -> Bool {
         powerLevelOfUser(withUserID: userId) >= ban && isAbove(userId, target)
     }
 
-    /// Needs the levels of both banning and kicking.
+    /// Returns whether a user may unban `target`, which requires the levels for banning and kicking.
     public func canUnban(_ userId: String, target: String) -> Bool {
         powerLevelOfUser(withUserID: userId) >= max(ban, kick) && isAbove(userId, target)
     }
 
-    /// - Parameter sender: Whose event is to be redacted. Own ones need no more than sending a redaction does.
+    /// - Parameter sender: The event's sender. Users who may send redactions may redact their own events.
     public func canRedact(_ userId: String, eventOf sender: String) -> Bool {
         canSendMessage(userId, type: "m.room.redaction")
             && (userId.isExactly(sender) || powerLevelOfUser(withUserID: userId) >= redact)
     }
 
-    /// Whether a user may end polls of others (MSC3381).
+    /// Returns whether a user may end other users' polls (MSC3381).
     package func mayEndPolls(_ userId: String) -> Bool { powerLevelOfUser(withUserID: userId) >= redact }
 
-    /// Whether a mention of everybody notifies.
+    /// Returns whether a user's mention of everyone notifies.
     public func canNotifyRoom(_ userId: String, kind: String = "room") -> Bool {
         powerLevelOfUser(withUserID: userId) >= minimumPowerLevelForNotifying(kind)
     }
 
-    /// Whether the level of `target` can be changed to `level`: never above one's own, nor of others at the same level.
+    /// Returns whether a user may set the level of `target` to `level`: never above their own, nor for others at their
+    /// level.
     public func canChangeLevel(_ userId: String, of target: String, to level: Int) -> Bool {
         canSendState(userId, type: "m.room.power_levels") && !creators.contains(target)
             && powerLevelOfUser(withUserID: userId) >= level && (userId.isExactly(target) || isAbove(userId, target))

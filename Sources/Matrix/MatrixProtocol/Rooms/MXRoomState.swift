@@ -2,27 +2,27 @@ import Basics
 import JSONBytes
 import Realtime
 
-/// The state of a room at one point of its timeline: the event of each type and state key.
+/// The state of a room at a point in its timeline: the event of each type and state key.
 ///
-/// A value: a copy stays as it is when the room goes on. Copies share what they have in common until one is changed.
-/// What is asked for is read from the events at each call.
+/// A value type: a copy does not change when the room does. Copies share storage until one is changed. Properties are
+/// read from the events on each access.
 public struct MXRoomState: Sendable {
     /// The room.
     public let roomId: String
-    /// What it knows of the room's members.
+    /// The known members of the room.
     public private(set) var members = MXRoomMembers()
-    /// All but members, by type and state key.
+    /// All events except members, by type and state key.
     private var events: [ByteKey: [ByteKey: MXEvent]] = [:]
     private var encryption: String?
-    /// Whether messages must be encrypted. Never goes back.
+    /// Whether messages must be encrypted. Once true, it stays true.
     public private(set) var isEncrypted = false
 
-    /// A state without events.
+    /// Creates an empty state.
     public init(roomId: String) {
         self.roomId = roomId
     }
 
-    /// The state that these events make, each in the place of the one before it.
+    /// Creates the state that results from these events; later ones replace earlier ones.
     package init(roomId: String, events: [MXEvent]) {
         self.roomId = roomId
         for event in events { apply(event) }
@@ -30,9 +30,9 @@ public struct MXRoomState: Sendable {
 
     // MARK: Changes
 
-    /// Puts a state event in its place; others change nothing.
+    /// Replaces the event with the same type and state key. Ignores events that are not state.
     ///
-    /// - Returns: The event that stood there.
+    /// - Returns: The replaced event.
     @discardableResult
     package mutating func apply(_ event: MXEvent) -> MXEvent? {
         guard let key = event.stateKey else { return nil }
@@ -44,7 +44,7 @@ public struct MXRoomState: Sendable {
         return set(event, type, key)
     }
 
-    /// Goes back to before a state event: to the content that it replaced, or to nothing. For paginating backwards.
+    /// Reverts a state event to the content that it replaced, or removes it. Used when paginating backwards.
     package mutating func rollBack(_ event: MXEvent) {
         guard let key = event.stateKey else { return }
         let type = event.type
@@ -53,9 +53,9 @@ public struct MXRoomState: Sendable {
         if type == Self.encryptionType, before == nil { (isEncrypted, encryption) = (false, nil) }
     }
 
-    /// Puts the redacted form of an event that is part of the state into its place.
+    /// Replaces an event of the state with its redacted form.
     ///
-    /// - Returns: Whether it was part of it.
+    /// - Returns: Whether the event was part of the state.
     @discardableResult
     package mutating func replace(_ event: MXEvent) -> Bool {
         guard let key = event.stateKey, self.event(type: event.type, key: key)?.eventId == event.eventId else {
@@ -65,16 +65,16 @@ public struct MXRoomState: Sendable {
         return true
     }
 
-    /// Puts members in their places who are not known. For paginating backwards: they are as they were in the page.
+    /// Adds members who are not known yet. Used when paginating backwards: they are as they were in that page.
     package mutating func addMissing(_ members: [MXEvent]) {
         for event in members where event.type == Self.memberType {
             if let key = event.stateKey, self.members[key] == nil { set(event.compact, event.type, key) }
         }
     }
 
-    /// Takes over the whole list of members, but for those who have left.
+    /// Replaces the members with the complete list, skipping those who have left.
     ///
-    /// - Parameter before: The members when the list was asked for: who has changed since is newer here.
+    /// - Parameter before: The members at the time of the request. Members who have changed since are newer and stay.
     package mutating func setMembers(_ list: [MXEvent], before: MXRoomMembers) {
         var listed: Set<ByteKey> = []
         for event in list where event.type == Self.memberType {
@@ -91,7 +91,7 @@ public struct MXRoomState: Sendable {
         }
     }
 
-    /// Who is in the room is not known any more.
+    /// Forgets the members when they are no longer known.
     mutating func forgetMembers() { members = MXRoomMembers() }
 
     @discardableResult
@@ -113,23 +113,23 @@ public struct MXRoomState: Sendable {
 
     // MARK: Events
 
-    /// The event of a type and state key.
+    /// Returns the event with a type and state key.
     public func event(type: String, key: String = "") -> MXEvent? {
         type == Self.memberType ? members[key] : events[ByteKey(type)]?[ByteKey(key)]
     }
 
-    /// All events of a type, in no order.
+    /// Returns all events of a type, in no particular order.
     public func stateEvents(with type: MXEventType) -> [MXEvent] {
         let name = type.identifier
         return name == Self.memberType ? members.all : events[ByteKey(name)].map { Array($0.values) } ?? []
     }
 
-    /// Every event of the state, in no order.
+    /// All events of the state, in no particular order.
     public var stateEvents: [MXEvent] {
         events.values.flatMap(\.values) + members.all
     }
 
-    /// How many events there are.
+    /// The number of events.
     public var count: Int { members.count + events.values.reduce(0) { $0 + $1.count } }
 
     private func content(_ type: String, _ key: String = "") -> JSONView? {
@@ -140,21 +140,21 @@ public struct MXRoomState: Sendable {
         content(type)?[field]?.string.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    // MARK: What the room is called
+    // MARK: Name and aliases
 
-    /// Nil without a name, or with an empty one.
+    /// The name; `nil` if it is missing or empty.
     public var name: String? { text("m.room.name", "name") }
 
-    /// What the room is about.
+    /// The topic.
     public var topic: String? { text("m.room.topic", "topic") }
 
-    /// An `mxc:` URL.
+    /// The avatar's `mxc:` URL.
     public var avatar: String? { text("m.room.avatar", "url") }
 
-    /// The alias to show.
+    /// The canonical alias.
     public var canonicalAlias: String? { text("m.room.canonical_alias", "alias") }
 
-    /// The canonical alias and those beside it; in old rooms those that each server has published, too.
+    /// The canonical alias and the alternative ones; in old rooms also those that each server has published.
     public var aliases: [String] {
         var aliases = canonicalAlias.map { [$0] } ?? []
         aliases += content("m.room.canonical_alias")?["alt_aliases"]?.array?.compactMap(\.string) ?? []
@@ -165,24 +165,24 @@ public struct MXRoomState: Sendable {
         return aliases.filter { seen.insert($0) }
     }
 
-    // MARK: Who may come and see
+    // MARK: Access
 
-    /// Who may join; of anything else than the specification's words, and without the event: `invite`.
+    /// The join rule; `invite` if the event is missing or its value is not in the specification.
     public var joinRule: MXRoomJoinRule {
         content("m.room.join_rules")?["join_rule"]?.string.flatMap { MXRoomJoinRule(rawValue: $0) } ?? .invite
     }
 
-    /// Whether everybody may join.
+    /// Whether anyone may join.
     public var isJoinRulePublic: Bool { joinRule == .public }
 
-    /// Rooms whose members may join, with the rules `restricted` and `knockRestricted`.
+    /// The rooms whose members may join, with the rules `restricted` and `knockRestricted`.
     public var joinRuleAllowedRooms: [String] {
         content("m.room.join_rules")?["allow"]?.array?.compactMap { condition in
             condition["type"]?.string == "m.room_membership" ? condition["room_id"]?.string : nil
         } ?? []
     }
 
-    /// Who may read what was sent before they came.
+    /// The rule for who may read messages from before they joined.
     public var historyVisibility: MXRoomHistoryVisibility {
         content("m.room.history_visibility")?["history_visibility"]?.string
             .flatMap { MXRoomHistoryVisibility(rawValue: $0) } ?? .shared
@@ -194,66 +194,66 @@ public struct MXRoomState: Sendable {
             ?? .forbidden
     }
 
-    // MARK: How it began, and ends
+    // MARK: Creation and replacement
 
-    /// Who created the room: the sender of its first event.
+    /// The user who created the room: the sender of its first event.
     public var creatorUserId: String? {
         guard let create = event(type: "m.room.create") else { return nil }
         if !version.hasNewRedactions, let creator = create.contentJSON["creator"]?.string { return creator }
         return create.sender.isEmpty ? nil : create.sender
     }
 
-    /// Since room version 12: others with the rights of the creator.
+    /// Since room version 12, the other users with the rights of the creator.
     public var additionalCreators: [String] {
         guard version.creatorsAreAboveAll else { return [] }
         return content("m.room.create")?["additional_creators"]?.array?.compactMap(\.string) ?? []
     }
 
-    /// Such as `12`; `1` if the room does not say.
+    /// The room's version, such as `12`; `1` if not specified.
     public var roomVersion: String { text("m.room.create", "room_version") ?? "1" }
 
     package var version: RoomVersion { RoomVersion(text("m.room.create", "room_version")) }
 
-    /// Such as `m.space`; nil for a plain room.
+    /// The room's type, such as `m.space`; `nil` for a plain room.
     public var roomType: String? { text("m.room.create", "type") }
 
-    /// Whether it is a space.
+    /// Whether the room is a space.
     public var isSpace: Bool { roomType == "m.space" }
 
     /// The room that this one replaces.
     public var predecessorRoomId: String? { content("m.room.create")?["predecessor"]?["room_id"]?.string }
 
-    /// Why the room is closed; nil while it is open.
+    /// The reason why the room was closed; `nil` while it is open.
     public var tombStoneContent: MXRoomTombStoneContent? {
         content("m.room.tombstone").map {
             MXRoomTombStoneContent(body: $0["body"]?.string ?? "", replacementRoomId: $0["replacement_room"]?.string)
         }
     }
 
-    /// Whether the room was replaced by another.
+    /// Whether another room has replaced this one.
     public var isObsolete: Bool { event(type: "m.room.tombstone") != nil }
 
     /// The room that replaces this one.
     public var replacementRoomId: String? { tombStoneContent?.replacementRoomId }
 
-    // MARK: Else
+    // MARK: Other
 
-    /// How messages are encrypted; nil in a room without encryption, or with one that names no algorithm.
+    /// The encryption algorithm; `nil` without encryption, or if no algorithm is named.
     public var encryptionAlgorithm: String? { encryption }
 
-    /// Who may do what. Read anew at each call: keep it for several questions.
+    /// The power levels. They are read on each access, so keep the value for several queries.
     public var powerLevels: MXRoomPowerLevels {
         MXRoomPowerLevels(
             content("m.room.power_levels"), creators: (creatorUserId.map { [$0] } ?? []) + additionalCreators,
             roomVersion: version)
     }
 
-    /// Ids of the pinned events, in the order of pinning.
+    /// The ids of the pinned events, in order of pinning.
     public var pinnedEvents: [String] {
         content("m.room.pinned_events")?["pinned"]?.array?.compactMap(\.string) ?? []
     }
 
-    /// Invitations by email that nobody has taken up.
+    /// The pending invitations by email.
     public var thirdPartyInvites: [MXRoomThirdPartyInvite] {
         (events[ByteKey("m.room.third_party_invite")] ?? [:]).compactMap { token, event in
             guard let name = event.contentJSON["display_name"]?.string else { return nil }
@@ -261,14 +261,14 @@ public struct MXRoomState: Sendable {
         }
     }
 
-    /// How many members of one kind the state knows; with lazy loading the summary knows better.
+    /// Returns the number of members with a membership. With lazy loading, the summary is more accurate.
     public func membersCount(with membership: MXMembership) -> Int { members.count(of: membership) }
 
-    /// Whether the member event of a user, that is of the own one, calls the room a direct chat.
+    /// Returns whether a user's member event marks the room as a direct chat. Only meaningful for the current user.
     public func isDirect(_ userId: String) -> Bool { members.member(withUserId: userId)?.isDirect ?? false }
 }
 
-/// Who may join a room.
+/// The rule for who may join a room.
 public enum MXRoomJoinRule: String, Sendable, Hashable, Codable {
     case `public`
     case invite
@@ -278,7 +278,7 @@ public enum MXRoomJoinRule: String, Sendable, Hashable, Codable {
     case `private`
 }
 
-/// Who may read what was sent before they came.
+/// The rule for who may read messages from before they joined.
 public enum MXRoomHistoryVisibility: String, Sendable, Hashable, Codable {
     case worldReadable = "world_readable"
     case shared
@@ -286,26 +286,26 @@ public enum MXRoomHistoryVisibility: String, Sendable, Hashable, Codable {
     case joined
 }
 
-/// Whether guests may join.
+/// The rule for guests joining a room.
 public enum MXRoomGuestAccess: String, Sendable, Hashable, Codable {
     case canJoin = "can_join"
     case forbidden
 }
 
-/// What a room that was replaced says.
+/// The content of a tombstone, in a room that was replaced.
 public struct MXRoomTombStoneContent: Sendable, Hashable {
-    /// Why, in the words of who replaced it.
+    /// The reason given by the user who replaced the room.
     public let body: String
-    /// The room to go to.
+    /// The id of the room to join instead.
     public let replacementRoomId: String?
 }
 
-/// An invitation by email that nobody has taken up.
+/// A pending invitation by email.
 public struct MXRoomThirdPartyInvite: Sendable, Hashable {
-    /// What ties it to the member who takes it up.
+    /// The token that links the invitation to the member who accepts it.
     public let token: String
-    /// What to call who was invited: part of the address.
+    /// The name to show for the invited person: part of their address.
     public let displayname: String
-    /// Who invited.
+    /// The user who sent the invitation.
     public let sender: String
 }

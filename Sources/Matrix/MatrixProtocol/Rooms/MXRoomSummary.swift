@@ -1,72 +1,72 @@
-/// What a list of rooms shows of one, kept up by each sync.
+/// A room's entry in a room list, updated by each sync.
 public struct MXRoomSummary: Sendable, Hashable, Codable {
-    /// The room.
+    /// The room id.
     public let roomId: String
-    /// How we stand to it.
+    /// Our membership in the room.
     public internal(set) var membership = MXMembership.unknown
-    /// The room's name, or one made of its members.
+    /// The room's name, or one made from its members.
     public internal(set) var displayName = ""
-    /// An `mxc:` URL.
+    /// The avatar's `mxc:` URL.
     public internal(set) var avatar: String?
-    /// What it is about.
+    /// The room's topic.
     public internal(set) var topic: String?
-    /// The alias to show.
+    /// The canonical alias.
     public internal(set) var canonicalAlias: String?
-    /// How many are in it.
+    /// The number of joined members.
     public internal(set) var joinedMembersCount = 0
-    /// How many are invited.
+    /// The number of invited members.
     public internal(set) var invitedMembersCount = 0
-    /// Members after whom an unnamed room is called; the server chooses them.
+    /// The members that name an unnamed room, chosen by the server.
     public internal(set) var heroes: [String] = []
-    /// Counted by the server, in threads too.
+    /// The number of unread notifications according to the server, including threads.
     public internal(set) var notificationCount = 0
-    /// Those that name us, counted by the server, in threads too.
+    /// The number of unread highlights according to the server, including threads.
     public internal(set) var highlightCount = 0
-    /// Of the counts above those in threads, by the thread's first event. Not every server counts them apart.
+    /// The part of these counts that is in threads, by root event. Not every server counts threads separately.
     public var unreadThreads: MXDictionary<MXUnreadThread> { threads ?? [:] }
-    /// Nil in stores of programs that did not know them.
+    /// `nil` in stores written by older versions.
     var threads: MXDictionary<MXUnreadThread>?
-    /// Counted here: what came after our own read receipt and counts as unread.
+    /// The number of unread events since our own read receipt, counted locally.
     public internal(set) var localUnreadEventCount = 0
-    /// Whether the user has marked it as unread.
+    /// Whether the user has marked the room as unread.
     public internal(set) var isMarkedUnread = false
-    /// Whether it is a direct chat.
+    /// Whether the room is a direct chat.
     public internal(set) var isDirect = false
     /// The other user of a direct chat.
     public internal(set) var directUserId: String?
-    /// Such as `m.space`; nil for a plain room.
+    /// The room's type, such as `m.space`; `nil` for a plain room.
     public internal(set) var roomType: String?
-    /// Whether its messages are encrypted.
+    /// Whether the room's messages are encrypted.
     public internal(set) var isEncrypted = false
-    /// Tags with their order, which may be absent.
+    /// The tags and their order, which may be absent.
     public internal(set) var tags: MXDictionary<Double?> = [:]
-    /// Replaced by another room that we have joined, or the invitation of a user whom we ignore.
+    /// Whether the room is hidden: we have joined its replacement, or it is an invitation from an ignored user.
     public internal(set) var hiddenFromUser = false
-    /// The newest message that a list shows.
+    /// The id of the last message to show in a list.
     public internal(set) var lastMessageId: String?
-    /// Milliseconds since 1970; 0 without a last message. While there are older messages that were not loaded, it is still that
-    /// of a last message that was redacted, so that the room keeps its place in a list.
+    /// The time of the last message in milliseconds since 1970; 0 if there is none. If that message is redacted and
+    /// older ones are not loaded, the time stays, so that the room keeps its place in a list.
     public internal(set) var lastMessageTs: UInt64 = 0
-    /// How far the user has read.
+    /// The event up to which the user has read.
     public internal(set) var fullyReadEventId: String?
-    /// Who invited us.
+    /// The user who invited us.
     public internal(set) var inviter: String?
 
-    /// The room that replaces it.
+    /// The id of the room that replaces this one.
     package internal(set) var replacementRoomId: String?
-    /// Where ``MXStore`` ends and the server's history goes on; nil when all of it is here.
+    /// The token where the server's history continues before ``MXStore``; `nil` if all of it is stored.
     package var paginationToken: String?
-    /// Whether the counts of members are the server's; else they are those of the state.
+    /// Whether the member counts come from the server. Otherwise they come from the state.
     package internal(set) var hasServerCounts = false
-    /// Whether the state knows every member, not only those who were needed.
+    /// Whether the state contains all members, not only the needed ones.
     package internal(set) var membersAreComplete = false
 
-    /// Whether it is an invitation that nobody wants to see.
+    /// Whether this is a hidden invitation.
     package var isIgnoredInvitation: Bool { membership == .invite && hiddenFromUser }
 
-    /// How many are in it or invited.
+    /// The number of joined and invited members.
     public var membersCount: Int { joinedMembersCount + invitedMembersCount }
-    /// Order among the favourites; nil if it is none.
+    /// The order among the favourites; `nil` if the room is not a favourite.
     public var favoriteTagOrder: Double? { tags["m.favourite"].map { $0 ?? 0 } }
 
     package init(roomId: String) {
@@ -75,7 +75,7 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
 }
 
 extension MXRoomSummary {
-    /// - Parameter last: Its id and time; nil when nothing that is loaded says something.
+    /// - Parameter last: The id and time of the message; `nil` if no loaded event is one.
     mutating func setLastMessage(_ last: (id: String, ts: UInt64)?) {
         lastMessageId = last?.id
         if let last { lastMessageTs = last.ts } else if paginationToken == nil { lastMessageTs = 0 }

@@ -1,4 +1,4 @@
-/// Which way a timeline is read.
+/// The direction of reading a timeline.
 public enum MXTimelineDirection: Sendable, Hashable {
     /// Towards newer events.
     case forwards

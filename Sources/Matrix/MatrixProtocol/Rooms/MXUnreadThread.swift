@@ -1,20 +1,20 @@
-/// What a user has not read in a thread, as the server counts.
+/// The unread counts of a thread, from the server.
 public struct MXUnreadThread: Sendable, Hashable, Codable {
-    /// Messages that notify.
+    /// The number of unread notifications.
     public let notificationCount: Int
-    /// Those of them that name the user.
+    /// The number of unread highlights.
     public let highlightCount: Int
 
-    /// Nothing is unread without counts.
+    /// Creates the counts; all zero by default.
     public init(notificationCount: Int = 0, highlightCount: Int = 0) {
         (self.notificationCount, self.highlightCount) = (notificationCount, highlightCount)
     }
 }
 
 extension MXRoomSummary {
-    /// Takes over the counts of a sync; what did not come has not changed.
+    /// Applies the counts of a sync. Missing counts have not changed.
     mutating func takeUnread(_ section: SyncResponse.Room) {
-        // Both come together: without threads nothing is unread in any, or the server does not count them apart.
+        // They are sent together. Without thread counts, no thread is unread, or the server does not separate them.
         guard section.unread != nil || section.unreadThreads != nil else { return }
         let (oldNotifications, oldHighlights) = inThreads
         threads = section.unreadThreads.flatMap { $0.isEmpty ? nil : $0 }

@@ -1,12 +1,12 @@
 import Basics
 
-/// How far a user has read a room, by all receipts of theirs: each is for a thread, for what is in no thread, or for the
-/// whole room up to its event (client-server specification, "Receipts", "Threaded read receipts").
+/// A user's read position in a room, from all their receipts. Each receipt covers a thread, the messages outside
+/// threads, or the whole room up to its event (client-server specification, "Receipts", "Threaded read receipts").
 struct OwnReceipts {
-    /// What is in no thread.
+    /// The name for messages outside threads.
     private static let main = "main"
 
-    /// What is read up to each event: threads, or nil for all.
+    /// The threads that are read up to each event; `nil` means all of them.
     private var threads: [ByteKey: Set<ByteKey?>] = [:]
     private let userId: String
 
@@ -17,11 +17,11 @@ struct OwnReceipts {
         }
     }
 
-    /// What is unread, by thread.
+    /// Counts the unread events by thread.
     ///
     /// - Parameters:
-    ///   - events: Newest first.
-    ///   - isStart: Whether all before an event counts as read: the user has said something there, say.
+    ///   - events: The events, newest first.
+    ///   - isStart: Returns whether everything before an event counts as read, for example because the user wrote it.
     func unread(in events: some Sequence<MXEvent>, ignoring users: Set<ByteKey>, isStart: (MXEvent) -> Bool) -> Unread {
         var unread = Unread()
         var read: Set<ByteKey> = []
@@ -42,28 +42,28 @@ struct OwnReceipts {
         return unread
     }
 
-    /// What a count of unread messages has found.
+    /// The result of counting unread messages.
     struct Unread {
-        /// By the root of the thread, or `main`.
+        /// The counts by thread root, or `main`.
         fileprivate(set) var counts: [ByteKey: Int] = [:]
 
         var total: Int { counts.values.reduce(0, +) }
 
-        /// - Parameter thread: Nil: the whole room.
+        /// - Parameter thread: A thread; `nil` counts the whole room.
         func count(in thread: String?) -> Int { thread.map { counts[$0] ?? 0 } ?? total }
     }
 }
 
 extension OwnReceipts {
-    /// How many events are looked through for what was read: older ones count as read.
+    /// The number of recent events to examine. Older events count as read.
     static let horizon = 200
 }
 
 extension MXRoomSummary {
-    /// The server has taken a receipt of our own, up to an event behind which so much is unread. A receipt never makes
-    /// anything unread: it may be older than another that came before.
+    /// Updates the counts after the server has accepted one of our receipts. A receipt never increases them: it may be
+    /// older than an earlier one.
     ///
-    /// The server's counts are its own to change: only what is read as a whole is not waited for.
+    /// The server maintains its own counts. They are only reset early for what is completely read.
     mutating func read(_ thread: String?, _ unread: OwnReceipts.Unread) {
         localUnreadEventCount = min(localUnreadEventCount, unread.total)
         guard unread.count(in: thread) == 0 else { return }
@@ -73,7 +73,7 @@ extension MXRoomSummary {
         switch thread {
         case nil: (notificationCount, highlightCount, threads) = (0, 0, nil)
         case "main":
-            // Not every server counts threads apart.
+            // Not every server counts threads separately.
             if unread.total == 0 || threads != nil { (notificationCount, highlightCount) = inThreads }
         case let root?:
             guard let old = unreadThreads[root] else { return }

@@ -1,8 +1,8 @@
-/// What to call a room (client-server specification, "Calculating the display name for a room").
+/// Computes a room's name (client-server specification, "Calculating the display name for a room").
 package enum RoomName {
     /// - Parameters:
-    ///   - summary: What the server says of the members; where it says nothing, the state's members count.
-    ///   - userId: The current user, after whom a room is never called.
+    ///   - summary: The server's information on the members. Where it is missing, the state's members are used.
+    ///   - userId: The current user, who is never part of the name.
     package static func displayName(
         of state: MXRoomState, heroes: [String]?, joinedCount: Int?, invitedCount: Int?, currentUser userId: String
     ) -> String {
@@ -19,7 +19,7 @@ package enum RoomName {
         return isAll && others.count <= 2 ? two : many(first, max(count - 2, 1))
     }
 
-    /// The room's own avatar, else in a room of two the other's. An `mxc:` URL.
+    /// Returns the `mxc:` URL of the room's avatar or, in a room of two, of the other member's.
     package static func avatar(
         of state: MXRoomState, heroes: [String]?, joinedCount: Int?, invitedCount: Int?, currentUser userId: String
     ) -> String? {
@@ -38,9 +38,9 @@ package enum RoomName {
         (joined ?? state.membersCount(with: .join)) + (invited ?? state.membersCount(with: .invite))
     }
 
-    /// The server's heroes, else those who came first: up to two of them, and how many there are.
+    /// Returns up to two users and their total number: the server's heroes, or else the earliest members.
     ///
-    /// - Parameter isEmpty: Nobody else is there: then those who were.
+    /// - Parameter isEmpty: Whether nobody else is in the room. Former members are used then.
     private static func others(
         _ heroes: [String]?, in state: MXRoomState, currentUser userId: String, isEmpty: Bool
     ) -> (first: [String], count: Int) {

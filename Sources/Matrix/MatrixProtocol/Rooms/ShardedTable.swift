@@ -1,5 +1,5 @@
-/// A dictionary of which a copy is changed cheaply: only a small part is copied, not all of a large room's members. A
-/// timeline gives its listeners the state before each event, so such copies are common.
+/// A dictionary whose copies are cheap to change: only a small part is copied, not all members of a large room. Such
+/// copies are common, since a timeline gives its listeners the state before each event.
 struct ShardedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var shards: [[Key: Value]] = [[:]]
     private(set) var count = 0
@@ -11,13 +11,13 @@ struct ShardedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     var all: some Sequence<(key: Key, value: Value)> { shards.lazy.joined() }
 
-    /// Setting nil removes.
+    /// Setting `nil` removes the value.
     subscript(key: Key) -> Value? {
         get { shards[shard(of: key)][key] }
         set { update(key, newValue) }
     }
 
-    /// - Returns: What stood there.
+    /// - Returns: The replaced value.
     @discardableResult
     mutating func update(_ key: Key, _ value: Value?) -> Value? {
         let shard = shard(of: key)

@@ -2,17 +2,17 @@ import Basics
 import JSONBytes
 
 extension MXEvent {
-    /// Whether its sender says something in it: it is no edit and was not redacted.
+    /// Whether the event has content to show: it is not an edit and was not redacted.
     package var saysSomething: Bool { !isState && Self.isSaying(type) && !isRedacted && !isEdit }
 
-    /// Whether it makes a room unread for a user: something that another says.
+    /// Returns whether the event makes a room unread for a user: a message from another user.
     ///
     /// - Parameter userId: The current user.
     package func countsAsUnread(for userId: String) -> Bool { saysSomething && sender != userId }
 
-    /// Whether a list of rooms may show it as the last message of its room.
+    /// Returns whether a room list may show the event as the room's last message.
     ///
-    /// - Parameter userId: The current user: of member events only the own joining and being invited count.
+    /// - Parameter userId: The current user. Member events only count if this user joins or is invited.
     package func isLastMessage(for userId: String) -> Bool {
         guard !isState else { return isOwnArrival(userId) && !isRedacted }
         return saysSomething && threadId == nil

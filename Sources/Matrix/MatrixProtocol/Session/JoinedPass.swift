@@ -1,20 +1,20 @@
 import Basics
 import JSONBytes
 
-/// One joined room's section of a sync answer on its way into the room's model.
+/// Applies one joined room's section of a sync answer to the room's model.
 struct JoinedPass {
     let section: SyncResponse.Room
     let userId: String
-    /// The room was not known as joined before.
+    /// Whether the room was not joined before.
     let isNew: Bool
     let isInitial: Bool
-    /// ``MXStoreChanges/keepsAnswer``.
+    /// See ``MXStoreChanges/keepsAnswer``.
     let keepsAnswer: Bool
-    /// There is a gap between what is stored and the section's timeline.
+    /// Whether there is a gap between the stored timeline and the section's.
     private(set) var isGap = false
-    /// Whether what is known already is told nevertheless.
+    /// Whether to report events that are already known.
     let tellsKnown: Bool
-    /// What was said before we joined, or before a first sync, is not told.
+    /// Whether events are history: from before we joined, or from a first sync. They are not reported.
     private var isHistory: Bool
     let wantsState: Bool
     let pushRules: PushRules
@@ -22,14 +22,14 @@ struct JoinedPass {
 
     var changes = MXStoreChanges.Room()
     private(set) var notices: [SessionNotice] = []
-    /// Transaction ids of our own messages that came back.
+    /// The transaction ids of our own messages that the sync returned.
     private(set) var sentOutgoing: [String] = []
-    /// Those on their way that have changed.
+    /// The pending messages that have changed.
     private(set) var outgoing: [MXOutgoingEvent] = []
     private(set) var newMembers: [MXEvent] = []
-    /// Polls with votes or ends more or less.
+    /// The polls whose votes or ends have changed.
     private var changedPolls: Set<ByteKey> = []
-    /// The room's last message so far. Behind a gap it is the last until a newer one is known.
+    /// The room's last message so far. After a gap it stays until a newer one is known.
     private var lastMessageBefore: (id: String, ts: UInt64)?
 
     init(
@@ -75,34 +75,34 @@ struct JoinedPass {
         room.summary.invitedMembersCount = summary.invitedMemberCount ?? room.summary.invitedMembersCount
     }
 
-    /// - Returns: Those of the section's timeline that the stored one has.
+    /// - Returns: The ids of the section's timeline events that are already stored.
     private func knownEvents(_ room: RoomModel, _ store: any MXStore) throws(MatrixError) -> Set<ByteKey> {
         guard !isNew, !section.timeline.events.isEmpty else { return [] }
         return Set(texts: try store.knownEvents(among: section.timeline.events.map(\.eventId), in: room.summary.roomId))
     }
 
-    /// After a gap the stored timeline begins anew; what is older is had from the server. One that overlaps with what is
-    /// stored leaves no gap, whatever the server says: so it is when we have left and joined again meanwhile.
+    /// Resets the stored timeline after a gap; the server has the older events. If the section overlaps with stored
+    /// events, there is no gap whatever the server reports: we have left and rejoined meanwhile.
     private mutating func startTimeline(_ room: inout RoomModel, overlaps: Bool) {
         let lastJoining = section.timeline.events.last(where: joins)
         isHistory = isInitial || (isNew || tellsKnown) && lastJoining != nil
-        // What is told makes no difference to what is missing.
+        // The gap does not depend on `tellsKnown`.
         isGap = section.timeline.isLimited && !overlaps && !isInitial && !(isNew && lastJoining != nil)
-        // Who has left in what was left out need not be told, if members come late: keys must not go to them.
+        // With lazy loading, the server need not report who left in the gap, and they must not receive keys.
         if section.timeline.isLimited { room.summary.membersAreComplete = false }
         guard isNew || isGap else { return }
         changes.dropsTimeline = !isNew
         room.summary.paginationToken = section.timeline.prevBatch
-        // What the server has stands in the gap, or comes now.
+        // Messages that the server has are in the gap or in this section.
         sentOutgoing += room.outgoing.filter { $0.state == .sent }.map(\.transactionId)
         room.outgoing.removeAll { $0.state == .sent }
-        // Of the others nobody will say so once the server has them.
+        // The others may reach the server without any sync reporting it.
         for index in room.outgoing.indices { room.outgoing[index].hasMetGap = true }
         outgoing = room.outgoing
     }
 
-    /// A room whose creation is told is told as a whole: we have left and joined it again meanwhile. Of members that come late
-    /// it is not told who has left, too.
+    /// Applies the state. If it contains the room's creation, it is complete: we have left and rejoined meanwhile. With
+    /// lazy loading, it does not report who has left either.
     private mutating func takeState(_ room: inout RoomModel) {
         if !isNew, section.state.contains(where: { $0.type == "m.room.create" && $0.isState }) {
             room.state?.forgetMembers()
@@ -129,14 +129,14 @@ struct JoinedPass {
         var events = section.timeline.events[...]
         let lastJoining = events.last(where: joins)?.eventId
         if section.timeline.isLimited, let first = events.firstIndex(where: { stored.contains($0.eventId) }) {
-            // What stands before the stored events is older than they, and no news.
+            // Events before the stored ones are older, and not new.
             for event in events[..<first] { takeKnown(event, lastJoining, &room) }
             events = events[first...]
         }
         var known = stored
         for event in events {
             let id = event.eventId
-            guard !id.isEmpty else { continue }  // it has no place
+            guard !id.isEmpty else { continue }  // not part of the timeline
             guard known.insert(id) else {
                 takeKnown(event, lastJoining, &room)
                 continue
@@ -154,18 +154,18 @@ struct JoinedPass {
             confirmEcho(event, &room)
             count(event, &room)
         }
-        // Before an event that is no news the server's history does not go on where it does before the timeline.
+        // `prev_batch` applies only if the section's first event is new.
         if changes.timeline.first?.eventId == section.timeline.events.first?.eventId {
             changes.timelineToken = section.timeline.prevBatch
         }
         guard !isHistory else { return }
-        // Once for all votes: each time they are counted anew.
+        // Report each poll once, since its votes are recounted each time.
         for poll in changedPolls.map(\.string).sorted() {
             notices.append(.relationsChanged(roomId: room.summary.roomId, eventId: poll))
         }
     }
 
-    /// It came before. The section's state is older than it all the same.
+    /// Handles an event that is already stored. The section's state is older than it all the same.
     private mutating func takeKnown(_ event: MXEvent, _ lastJoining: String?, _ room: inout RoomModel) {
         if tellsKnown, !isHistory { tell(event, room) }
         if event.isState, !section.hasStateAfter { applyState([event], &room) }
@@ -173,17 +173,17 @@ struct JoinedPass {
         confirmEcho(event, &room)
     }
 
-    /// What comes after our last joining is news.
+    /// Ends the history at our last joining.
     private mutating func endHistory(with event: MXEvent, _ lastJoining: String?) {
         if isHistory, !isInitial, event.eventId == lastJoining { isHistory = false }
     }
 
-    /// What was said before we came is not unread.
+    /// Returns whether the event is our joining. Messages before it do not count as unread.
     private func beginsOurTime(_ event: MXEvent) -> Bool {
         (isNew || tellsKnown) && joins(event)
     }
 
-    /// Whether we come into the room with the section.
+    /// Whether we join the room in this section.
     var hasJoining: Bool { section.timeline.events.contains(where: joins) }
 
     private func joins(_ event: MXEvent) -> Bool { event.isJoining(of: userId) }
@@ -203,7 +203,7 @@ struct JoinedPass {
 
     private mutating func count(_ event: MXEvent, _ room: inout RoomModel) {
         if event.sender.isExactly(userId) && event.saysSomething || beginsOurTime(event) {
-            room.summary.localUnreadEventCount = 0  // who writes has read
+            room.summary.localUnreadEventCount = 0  // users who write have read everything
         } else if event.countsAsUnread(for: userId), !ignoredUsers.contains(ByteKey(event.sender)) {
             room.summary.localUnreadEventCount += 1
         }
@@ -212,7 +212,7 @@ struct JoinedPass {
         }
     }
 
-    /// Our own message comes back: it takes the place of what stood for it.
+    /// Replaces a local echo with the event that the sync returned.
     private mutating func confirmEcho(_ event: MXEvent, _ room: inout RoomModel) {
         guard event.sender.isExactly(userId), let index = room.outgoing.firstIndex(where: { $0.stands(for: event) })
         else {
@@ -221,7 +221,7 @@ struct JoinedPass {
         let echo = room.outgoing.remove(at: index)
         room.relations.remove(echo.localEventId)
         sentOutgoing.append(echo.transactionId)
-        guard echo.eventId == nil else { return }  // its id was told when the server answered
+        guard echo.eventId == nil else { return }  // reported when the server answered
         notices.append(
             .echoConfirmed(
                 roomId: room.summary.roomId, localEventId: echo.localEventId, eventId: event.eventId))
@@ -246,7 +246,7 @@ struct JoinedPass {
             if room.state?.replace(pruned) == true { changes.state.append(pruned) }
             if !isHistory { notices.append(.changed(pruned)) }
         }
-        // Also one that stood before a gap, and is not stored any more.
+        // This includes a message from before a gap, which is no longer stored.
         if room.summary.lastMessageId == targetId { try findLastMessage(&room, store, without: targetId) }
     }
 
@@ -257,13 +257,13 @@ struct JoinedPass {
         if !isNew, !changes.dropsTimeline, let event = try store.event(eventId, in: room.summary.roomId) {
             return event
         }
-        return room.state?.stateEvents.first { $0.eventId.isExactly(eventId) }  // older than all that is stored
+        return room.state?.stateEvents.first { $0.eventId.isExactly(eventId) }  // older than everything stored
     }
 
     private func findLastMessage(
         _ room: inout RoomModel, _ store: any MXStore, without eventId: String
     ) throws(MatrixError) {
-        // The store does not know yet what this answer has redacted.
+        // The store has not applied this answer's redactions yet.
         let redacted = Set(changes.replaced.map(\.eventId)).union([eventId])
         func isLast(_ event: MXEvent) -> Bool {
             event.isLastMessage(for: userId) && !redacted.contains(event.eventId)
@@ -300,7 +300,7 @@ struct JoinedPass {
         }
     }
 
-    /// - Returns: One for each user, type and event.
+    /// - Returns: One receipt for each user, type and event.
     private static func receipts(of event: MXEvent) -> [MXReceipt] {
         var receipts: [MXReceipt] = []
         for (eventId, types) in event.contentJSON.members {
@@ -316,7 +316,7 @@ struct JoinedPass {
         return receipts
     }
 
-    /// A receipt never makes anything unread: it may be older than another that came before.
+    /// Recounts unread events. A receipt never increases the count: it may be older than an earlier one.
     private func countUnread(_ room: inout RoomModel, _ store: any MXStore) throws(MatrixError) {
         guard room.summary.localUnreadEventCount > 0 else { return }
         let (roomId, horizon) = (room.summary.roomId, OwnReceipts.horizon)
@@ -332,14 +332,14 @@ struct JoinedPass {
 }
 
 extension MXEvent {
-    /// Whether the user joins by it, and does not only change their name.
+    /// Returns whether the user joins with this event, rather than only changing their name.
     package func isJoining(of userId: String) -> Bool {
         isState && type == "m.room.member" && stateKey?.isExactly(userId) == true
             && contentJSON["membership"]?.string == "join"
             && prevContent?["membership"]?.string != "join"
     }
 
-    /// Whether the user leaves by it, or is removed.
+    /// Returns whether the user leaves or is removed with this event.
     package func isLeaving(of userId: String) -> Bool {
         isState && type == "m.room.member" && stateKey?.isExactly(userId) == true
             && ["leave", "ban"].contains(contentJSON["membership"]?.string)

@@ -1,32 +1,32 @@
 package import Basics
 import JSONBytes
 
-/// What a session knows of one room.
+/// A session's model of a room.
 package struct RoomModel: Sendable {
     package internal(set) var summary: MXRoomSummary
-    /// Nil: it is in the store, and nobody has asked for it yet.
+    /// The state; `nil` while it has not been loaded from the store.
     package internal(set) var state: MXRoomState? {
         didSet { isSummaryDue = true }
     }
-    /// Names the answer that told of the room as a whole; nil if that was before the start.
+    /// Identifies the answer that contained the whole room; `nil` if it came before the start.
     package internal(set) var origin: String?
-    /// Whether the summary may say something else than the state does.
+    /// Whether the summary may differ from the state.
     var isSummaryDue = true
-    /// Who says something in what was paged through, as they were then. They may have left since: they are no members.
+    /// The senders of events in loaded pages, as they were then. They may have left since, so they are not members.
     package internal(set) var earlierMembers: [ByteKey: MXEvent] = [:]
-    /// By type.
+    /// The room's account data by type.
     package internal(set) var accountData: [ByteKey: MXEvent] = [:]
-    /// Without ourselves.
+    /// The users who are typing, without ourselves.
     package internal(set) var typingUsers: [String] = []
-    /// What was heard of since the start; the store has what came before.
+    /// The relations received since the start. Earlier ones are in the store.
     package internal(set) var relations = RelationIndex(limit: 2_000)
-    /// Events for which the store was asked what others say about them.
+    /// The events whose relations were loaded from the store.
     var loadedRelations: Set<ByteKey> = []
-    /// ``RelationIndex/evictions`` at that time.
+    /// The value of ``RelationIndex/evictions`` at that time.
     var evictionsWhenLoaded = 0
-    /// The newest redactions of events that are not here: a page that was asked for before may bring those as they were.
+    /// The latest redactions of events that are not loaded. A page requested earlier may contain them unredacted.
     private var redactions: [(target: String, event: MXEvent)] = []
-    /// Messages of our own that no sync has brought back, oldest first.
+    /// Our own messages that no sync has returned yet, oldest first.
     package internal(set) var outgoing: [MXOutgoingEvent] = []
 
     init(summary: MXRoomSummary, state: MXRoomState?) {
@@ -34,10 +34,10 @@ package struct RoomModel: Sendable {
         self.state = state
     }
 
-    /// Nil as long as the event that says so is not here.
+    /// The room's version; `nil` until the create event is known.
     var version: RoomVersion? { state.flatMap { $0.event(type: "m.room.create") == nil ? nil : $0.version } }
 
-    /// Brings the summary up to the state.
+    /// Updates the summary from the state.
     mutating func refreshSummary(currentUser userId: String, directRooms: MXDictionary<String>) {
         guard isSummaryDue, let state else { return }
         isSummaryDue = false
@@ -64,7 +64,7 @@ package struct RoomModel: Sendable {
         redactions = redactions.suffix(63) + [(target, redaction.compact)]
     }
 
-    /// An event of a page as it is now.
+    /// Returns the current form of an event from a page.
     func current(_ event: MXEvent) -> MXEvent {
         guard let redaction = redactions.last(where: { $0.target.isExactly(event.eventId) })?.event else {
             return event
@@ -72,7 +72,7 @@ package struct RoomModel: Sendable {
         return event.pruned(by: redaction, roomVersion: state?.roomVersion)
     }
 
-    /// Takes over room account data that the summary shows.
+    /// Applies room account data that appears in the summary.
     mutating func set(accountData event: MXEvent) {
         accountData[event.type] = event.detached
         let content = event.contentJSON

@@ -1,10 +1,10 @@
 import Basics
 
-/// Events that can be read later than they came.
+/// Events that can be decrypted some time after they arrived.
 extension SessionModel {
-    /// Takes over stored events that were tried again, because a key has come or is known not to.
+    /// Replaces stored events after another attempt to decrypt them, because a key arrived or was withheld.
     ///
-    /// - Parameter events: Those that are different now, as they are to be stored.
+    /// - Parameter events: The changed events, in the form to store.
     package mutating func decrypted(
         _ events: [MXEvent], in roomId: String, store: any MXStore
     ) throws(MatrixError) -> Applied {
@@ -16,7 +16,7 @@ extension SessionModel {
         let joinedCount = summary.hasServerCounts ? summary.joinedMembersCount : nil
         var (told, targets): ([LiveEvent], Set<ByteKey>) = ([], [])
         for event in events {
-            // As long as it could not be read, it said nothing about others.
+            // While it could not be decrypted, it had no relations.
             rooms[roomId]?.relations.remove(event.eventId)
             if let target = rooms[roomId]?.relations.add(event, in: version) { targets.insert(target) }
             if let poll = event.pollStartId { targets.insert(poll) }

@@ -1,17 +1,17 @@
 import Basics
 import JSONBytes
 
-/// Messages of our own that no sync has brought back yet (client-server specification, "Local echo").
+/// Our own messages that no sync has returned yet (client-server specification, "Local echo").
 extension SessionModel {
-    /// What was on its way when the session was closed may have arrived or not: it counts as failed, and may be sent again
-    /// under the same transaction id.
+    /// Marks the messages that were being sent when the session closed as failed. They may have arrived, so they can be
+    /// retried with the same transaction id.
     ///
-    /// - Returns: Those that have failed by that, to be stored.
+    /// - Returns: The failed messages to store.
     package mutating func failInterruptedMessages() -> [MXOutgoingEvent] {
         var changed: [MXOutgoingEvent] = []
         for (roomId, room) in rooms {
             for (index, event) in room.outgoing.enumerated() where event.state != .sent {
-                // A sync may have brought it without its transaction id, and the store may have let it go since.
+                // A sync may have returned it without its transaction id, and the store may have trimmed it since.
                 rooms[roomId]?.outgoing[index].hasMetGap = true
                 guard event.state != .failed else { continue }
                 rooms[roomId]?.outgoing[index].state = .failed
@@ -22,10 +22,10 @@ extension SessionModel {
         return changed
     }
 
-    /// The next sync is a first one.
+    /// Makes the next sync a first one.
     package mutating func forgetSyncToken() { syncToken = nil }
 
-    /// Puts a message behind those that are on their way. A reaction is shown at once.
+    /// Appends a message to the pending ones. A reaction appears at once.
     package mutating func add(outgoing event: MXOutgoingEvent) {
         guard rooms[event.roomId] != nil else { return }
         rooms[event.roomId]?.outgoing.append(event)
@@ -33,9 +33,9 @@ extension SessionModel {
         if let echo = event.reaction(sender: userId) { rooms[event.roomId]?.relations.add(echo) }
     }
 
-    /// Takes over how far a message has come. A reaction that has failed is not shown any more.
+    /// Updates the progress of a message. A failed reaction is no longer shown.
     ///
-    /// - Returns: What is to be stored; nil if it is not on its way any more: a sync has brought it, or it was given up.
+    /// - Returns: The message to store; `nil` if it is no longer pending, because a sync returned it or it was removed.
     package mutating func update(outgoing event: MXOutgoingEvent) -> MXOutgoingEvent? {
         let roomId = event.roomId
         guard
@@ -52,25 +52,25 @@ extension SessionModel {
         return event
     }
 
-    /// Takes a message that has failed to be sent again.
+    /// Prepares a failed message to be sent again.
     ///
-    /// - Returns: Nil if there is none of that id.
+    /// - Returns: `nil` if there is no failed message with this id.
     package mutating func resume(outgoing localEventId: String, in roomId: String) -> MXOutgoingEvent? {
         guard var event = outgoing(localEventId, in: roomId), event.state == .failed else { return nil }
         (event.state, event.failure) = (.preparing, nil)
         return update(outgoing: event)
     }
 
-    /// The message is no longer on its way.
+    /// Removes a message that is no longer pending.
     package mutating func removeOutgoing(_ event: MXOutgoingEvent) {
         rooms[event.roomId]?.outgoing.removeAll { $0.transactionId == event.transactionId }
         rooms[event.roomId]?.relations.remove(event.localEventId)
     }
 
-    /// The server has it: it stands there under its id until a sync brings it.
+    /// Records that the server has the message. It appears under its server id until a sync returns it.
     ///
-    /// - Parameter isStored: A sync has brought it, and did not say under which transaction id it was sent.
-    /// - Returns: What is to be stored; nil if a sync has confirmed it before.
+    /// - Parameter isStored: Whether a sync has already returned it, without its transaction id.
+    /// - Returns: The changes to store; `nil` if a sync has already confirmed it.
     package mutating func confirm(_ event: MXOutgoingEvent, as eventId: String, isStored: Bool) -> MXStoreChanges? {
         guard let echo = outgoing(event.localEventId, in: event.roomId) else { return nil }
         var (sent, changes) = (echo, MXStoreChanges())
@@ -92,13 +92,13 @@ extension SessionModel {
     }
 }
 
-/// What the session has learnt otherwise than by a sync.
+/// Changes that do not come from a sync.
 extension SessionModel {
-    /// The server has taken a receipt of our own: no sync needs to say so.
+    /// Applies a receipt of our own that the server has accepted, without waiting for a sync.
     ///
     /// - Parameters:
-    ///   - threadId: `main` or the root of a thread; nil for the whole room.
-    ///   - ts: Milliseconds since 1970.
+    ///   - threadId: `main`, the root of a thread, or `nil` for the whole room.
+    ///   - ts: The time in milliseconds since 1970.
     package mutating func tookReceipt(
         _ roomId: String, upTo eventId: String, threadId: String?, ts: UInt64 = 0, in store: any MXStore
     ) throws(MatrixError) -> MXStoreChanges? {
@@ -106,7 +106,7 @@ extension SessionModel {
         let receipt = MXReceipt(userId: userId, eventId: eventId, threadId: threadId, ts: ts)
         let receipts = OwnReceipts(of: userId, [receipt] + (try store.receipts(in: roomId, of: userId)))
         let events = try store.events(in: roomId, before: nil, limit: OwnReceipts.horizon)
-        // Behind a gap that has come meanwhile there may be anything: the server's counts tell.
+        // A gap since then can contain anything, so the server's counts are needed.
         guard events.contains(where: { $0.eventId.isExactly(eventId) }) else { return nil }
         let unread = receipts.unread(in: events, ignoring: ignoredUsers) {
             $0.sender.isExactly(userId) && $0.saysSomething
@@ -115,18 +115,17 @@ extension SessionModel {
         guard let summary = rooms[roomId]?.summary, summary != before else { return nil }
         var changes = MXStoreChanges()
         changes.rooms[roomId, default: .init()].summary = summary
-        // One for another part of the room may come before a sync brings it.
+        // A receipt for another part of the room may arrive before a sync returns this one.
         changes.rooms[roomId]?.receipts = [receipt]
         return changes
     }
 
-    /// Older events came from the server.
+    /// Adds older events from the server.
     ///
     /// - Parameters:
-    ///   - token: Where it goes on; nil at the beginning of the room.
-    ///   - members: Those who say something in these events, as they were then: with members that come late the state may
-    ///     lack them.
-    ///   - hasLastMessage: Whether the store has the last message that the summary names: no older one takes its place.
+    ///   - token: Where the history continues; `nil` at the beginning of the room.
+    ///   - members: The senders of these events, as they were then. With lazy loading, the state may lack them.
+    ///   - hasLastMessage: Whether the store has the last message in the summary. If so, no older one replaces it.
     package mutating func paginated(
         _ roomId: String, older: [MXEvent], token: String?, members: [MXEvent], hasLastMessage: Bool
     ) -> MXStoreChanges {
@@ -135,7 +134,7 @@ extension SessionModel {
         let version = rooms[roomId]?.version
         let older = older.map { rooms[roomId]?.current($0) ?? $0 }
         for event in older { rooms[roomId]?.relations.add(event, in: version) }
-        // What was on its way when a gap came may have stood in it.
+        // Messages that were pending at a gap may be in it.
         for event in older where event.sender.isExactly(userId) {
             guard let echo = rooms[roomId]?.outgoing.first(where: { $0.stands(for: event) }) else { continue }
             removeOutgoing(echo)
@@ -144,7 +143,7 @@ extension SessionModel {
         if !hasLastMessage {
             let last = older.first { $0.isLastMessage(for: userId) }
             let known = rooms[roomId]?.summary.lastMessageId
-            // One from before a gap may have been redacted in it.
+            // A message from before a gap may have been redacted in it.
             if last != nil || known == nil || older.contains(where: { $0.eventId == known }) {
                 rooms[roomId]?.summary.setLastMessage(last.map { ($0.eventId, $0.originServerTs) })
             }
@@ -160,21 +159,21 @@ extension SessionModel {
         return changes
     }
 
-    /// The store has let the oldest events go.
+    /// Records that the store has trimmed the oldest events.
     ///
-    /// - Parameter token: Where the server's history goes on before those that are left.
+    /// - Parameter token: Where the server's history continues before the remaining events.
     package mutating func trimmed(_ roomId: String, token: String) {
         rooms[roomId]?.summary.paginationToken = token
-        // A message of our own that is on its way may be among those: no sync brings it again.
+        // A pending message of our own may be among them, and no sync returns it again.
         for index in rooms[roomId]?.outgoing.indices ?? 0..<0 { rooms[roomId]?.outgoing[index].hasMetGap = true }
     }
 
-    /// The list of members is complete.
+    /// Applies the complete list of members.
     ///
     /// - Parameters:
-    ///   - before: Those that were known when the list was asked for.
+    ///   - before: The members known at the time of the request.
     ///   - origin: The room's ``RoomModel/origin`` at that time.
-    /// - Returns: Nil if the room was told as a whole since, which makes the list void.
+    /// - Returns: `nil` if the whole room was received since, which makes the list obsolete.
     package mutating func membersLoaded(
         _ roomId: String, _ members: [MXEvent], before: MXRoomMembers, of origin: String?
     ) -> MXStoreChanges? {
@@ -191,29 +190,29 @@ extension SessionModel {
         return changes
     }
 
-    /// Whether the store was not asked yet what others say about an event.
+    /// Returns whether an event's relations have not been loaded from the store.
     package func needsRelations(of eventId: String, in roomId: String) -> Bool {
         guard let room = rooms[roomId] else { return false }
-        // What was loaded may have been let go of since.
+        // Loaded relations may have been evicted since.
         return room.relations.evictions != room.evictionsWhenLoaded || !room.loadedRelations.contains(eventId)
     }
 
-    /// Takes note of what events say about others.
+    /// Adds the relations of events.
     ///
-    /// - Returns: The events about which there is something new.
+    /// - Returns: The ids of the events whose relations changed.
     package mutating func note(_ events: [MXEvent], in roomId: String) -> [String] {
         let version = rooms[roomId]?.version
         return events.compactMap { rooms[roomId]?.relations.add($0, in: version) }
     }
 
-    /// An event is redacted.
+    /// Applies a redaction.
     ///
-    /// - Returns: The event about which there is something new.
+    /// - Returns: The id of the event whose relations changed.
     package mutating func redacted(_ eventId: String, in roomId: String) -> String? {
         rooms[roomId]?.relations.redact(eventId)
     }
 
-    /// Takes over what others say about events.
+    /// Adds the loaded relations of events.
     package mutating func add(relations: MXDictionary<[MXEvent]>, ofEach eventIds: [String], in roomId: String) {
         let version = rooms[roomId]?.version
         for id in eventIds {
@@ -229,25 +228,25 @@ extension SessionModel {
 }
 
 extension MXOutgoingEvent {
-    /// The event as it is shown until a sync brings it.
+    /// Returns the event to show until a sync returns it.
     package func event(sender: String) -> MXEvent? {
         guard let content = JSONView(Array(content.utf8))?.foundation as? [String: Any] else { return nil }
         let event = MXEvent(
             type: type, content: content, eventId: eventId ?? localEventId, sender: sender, roomId: roomId,
             originServerTs: ts, unsigned: ["transaction_id": transactionId])
-        // As it will be once it is back.
+        // As it will be after the sync.
         let isEncrypted = encryptedContent != nil
         let read = isEncrypted ? event.flatMap { $0.withDecrypted($0.json) } : event
         return read?.withSentState(state, failure: failure)
     }
 
-    /// Whether this is what stands for an event that a sync has brought.
+    /// Returns whether this is the local echo of an event in a sync.
     func stands(for event: MXEvent) -> Bool { transactionId == event.transactionId || eventId == event.eventId }
 
-    /// The event if it is a reaction.
+    /// Returns the event if it is a reaction.
     package func reaction(sender: String) -> MXEvent? { type == "m.reaction" ? event(sender: sender) : nil }
 
-    /// The event that this one reacts to or edits.
+    /// The id of the event that this one reacts to or edits.
     package var target: String? {
         event(sender: "")?.relatesTo.flatMap { $0.relationType == "m.thread" ? nil : $0.eventId }
     }

@@ -1,7 +1,7 @@
 import Basics
 
 extension SessionModel {
-    /// What an answer led to.
+    /// The result of applying an answer.
     package struct Applied: Sendable {
         package var changes = MXStoreChanges()
         package var notices: [SessionNotice] = []
@@ -11,19 +11,19 @@ extension SessionModel {
         }
     }
 
-    /// Whose state listeners want to see with each event.
+    /// Returns whether a room's listeners need the state with each event.
     package typealias WantsState = (_ roomId: String) -> Bool
 
-    /// Brings everything up to date with `response` (client-server specification, "Syncing").
+    /// Applies an answer of `/sync` (client-server specification, "Syncing").
     ///
-    /// It may be applied again: what is known already changes nothing. The answer to a first sync tells of no single
-    /// events, which are history; nor does that of a room that was joined, up to the joining.
+    /// An answer can be applied again: known events change nothing. Events in the answer to a first sync are history
+    /// and not reported individually; neither are those from before we joined a room.
     ///
     /// - Parameters:
-    ///   - store: Asked for what the model does not hold.
-    ///   - tellsKnown: Tells of everything that the answer has, also of what is known already: it begins at a point of
-    ///     the stream that is behind.
-    ///   - wantsState: Copies of the state cost something.
+    ///   - store: The store, for data that the model does not hold.
+    ///   - tellsKnown: Whether to report everything in the answer, including known events, because it starts at an
+    ///     earlier point of the stream.
+    ///   - wantsState: Decides for which rooms to copy the state, since copies have a cost.
     package mutating func apply(
         _ response: SyncResponse, store: any MXStore, now: ContinuousClock.Instant, tellsKnown: Bool = false,
         wantsState: WantsState = { _ in false }
@@ -33,14 +33,14 @@ extension SessionModel {
         if isInitial {
             applied.changes.replacesEverything = true
             applied.changes.keepsAnswer = !store.isPermanent && response.isMostlyRooms
-            // A session that was told to begin anew keeps what is on its way.
+            // A session that starts over keeps its pending messages.
             for (id, room) in rooms {
-                // Between what was known and what comes now there may be anything.
+                // Anything may have happened between the known events and the new ones.
                 if room.summary.membership == .join { applied.notices.append(.gap(roomId: id)) }
                 rooms[id] = RoomModel(summary: room.summary.begunAnew, state: nil, room.outgoing)
             }
         }
-        // The answer to the next request would have brought them if they came after the gap.
+        // Messages sent after the gap would be in the answer to the next request; the others are in the gap.
         roomsWithOutgoing = roomsWithOutgoing.filter { rooms[$0.string]?.outgoing.isEmpty == false }
         let mayBeInGaps = roomsWithOutgoing.map(\.string).flatMap { roomId in
             rooms[roomId]?.outgoing.filter { $0.state == .sent && $0.hasMetGap } ?? []
@@ -82,7 +82,7 @@ extension SessionModel {
         return applied
     }
 
-    /// Rooms of before that the answer to a first sync does not have: we are not in them any more.
+    /// Removes known rooms that the answer to a first sync does not contain: we are no longer in them.
     private mutating func dropUnmentionedRooms(_ applied: inout Applied) {
         for (id, room) in rooms where room.summary.membership == .unknown {
             rooms[id] = nil
@@ -100,8 +100,8 @@ extension SessionModel {
         }
     }
 
-    /// A room that was replaced is hidden as long as we are in the one that replaces it, and an invitation as long as its
-    /// sender is ignored.
+    /// Returns whether to hide a room: a replaced room while we are in its replacement, or an invitation from an
+    /// ignored user.
     private func isHidden(_ summary: MXRoomSummary) -> Bool {
         if summary.membership == .invite {
             return summary.inviter.map { ignoredUsers.contains(ByteKey($0)) } ?? false
@@ -126,13 +126,13 @@ extension SessionModel {
         }
     }
 
-    /// The summary has changed.
+    /// Marks a room's summary as changed.
     private func touch(_ roomId: String, _ applied: inout Applied) {
         applied.changes.rooms[roomId, default: .init()].summary = rooms[roomId]?.summary
         applied.notices.append(.summaryChanged(roomId: roomId))
     }
 
-    // MARK: Rooms that we are invited to
+    // MARK: Invited rooms
 
     private mutating func applyStripped(
         _ section: SyncResponse.StrippedRoom, as membership: MXMembership, tellsKnown: Bool, _ applied: inout Applied
@@ -163,7 +163,7 @@ extension SessionModel {
         }
     }
 
-    // MARK: Rooms that we have left
+    // MARK: Left rooms
 
     private mutating func applyLeft(
         _ section: SyncResponse.Room, of response: SyncResponse, isInitial: Bool, tellsKnown: Bool, store: any MXStore,
@@ -173,9 +173,9 @@ extension SessionModel {
         let member =
             section.timeline.events.last { $0.type == "m.room.member" && $0.stateKey?.isExactly(userId) == true }
             ?? section.state.last { $0.type == "m.room.member" && $0.stateKey?.isExactly(userId) == true }
-        guard let old = rooms[roomId] else {  // told already, or never known
+        guard let old = rooms[roomId] else {  // already reported, or never known
             guard tellsKnown else { return }
-            // What was said before we left is not told again, and may not have been told.
+            // Messages from before we left are not repeated, and may not have been reported.
             let events = section.timeline.events.filter { $0.eventId != member?.eventId }
             if section.timeline.isLimited || !events.isEmpty { applied.notices.append(.gap(roomId: roomId)) }
             applied.notices.append(.left(roomId: roomId, event: member))
@@ -192,7 +192,7 @@ extension SessionModel {
         applied.notices.append(.left(roomId: roomId, event: member))
     }
 
-    // MARK: Rooms that we are in
+    // MARK: Joined rooms
 
     private mutating func applyJoined(
         _ section: SyncResponse.Room, of response: SyncResponse, isInitial: Bool, tellsKnown: Bool, store: any MXStore,
@@ -207,7 +207,7 @@ extension SessionModel {
         } else {
             _ = try state(of: roomId, in: store)
         }
-        // Taken out, so that it is changed in place.
+        // Removed from the dictionary to be changed in place.
         guard var room = rooms.removeValue(forKey: roomId) else { return }
         defer { rooms[roomId] = room }
         let before = room.summary
@@ -222,7 +222,7 @@ extension SessionModel {
         room.summary.hiddenFromUser = isHidden(room.summary)
         if isNew || tellsKnown && pass.hasJoining, !isInitial { applied.notices.append(.joined(roomId: roomId)) }
         if pass.isGap || tellsKnown && section.timeline.isLimited && !isNew {
-            // Of a timeline in which we join, what stands before that is left out, too.
+            // If we join within the timeline, the events before that are missing too.
             let prevBatch = pass.hasJoining ? nil : section.timeline.prevBatch
             applied.notices.append(.gap(roomId: roomId, prevBatch: prevBatch))
         }
@@ -251,8 +251,8 @@ extension SessionModel {
 }
 
 extension MXRoomSummary {
-    /// What is left when a first sync tells of everything else. A list must not lose a room's place for it, and an encrypted
-    /// room stays so.
+    /// The summary to keep when a first sync sends everything else. The room keeps its place in a list, and an
+    /// encrypted room stays encrypted.
     fileprivate var begunAnew: MXRoomSummary {
         var summary = MXRoomSummary(roomId: roomId)
         summary.isEncrypted = isEncrypted

@@ -1,31 +1,31 @@
 package import Basics
 import JSONBytes
 
-/// All that a session knows of an account: rooms, account data, users. A value without a network, brought up to date by
-/// the answers of `/sync`.
+/// A session's model of an account: rooms, account data, users. A value without network access, updated by the answers
+/// of `/sync`.
 ///
-/// What changes is returned as ``MXStoreChanges``, to be committed as one, and as notices, to be told after that.
+/// Changes are returned as ``MXStoreChanges``, to commit together, and as notices, to deliver after that.
 package struct SessionModel: Sendable {
     package let userId: String
     package internal(set) var syncToken: String?
-    /// Rooms that we are in, are invited to, or have knocked on.
+    /// The rooms that we have joined, are invited to, or have knocked on.
     package internal(set) var rooms: MXDictionary<RoomModel> = [:]
-    /// By type.
+    /// The global account data by type.
     package internal(set) var accountData: [ByteKey: MXEvent] = [:]
     package internal(set) var users: [ByteKey: MXUser] = [:]
     package internal(set) var pushRules = PushRules.none
     package internal(set) var ignoredUsers: Set<ByteKey> = []
     /// The other user of each direct room.
     package internal(set) var directUsers: MXDictionary<String> = [:]
-    /// Rooms with messages on their way, and some that had. Few of many rooms: looking at all costs more than a small answer.
+    /// The rooms that have or had pending messages. Looking through all rooms would take longer than a small answer.
     var roomsWithOutgoing: Set<ByteKey> = []
 
-    /// An account of which nothing is known.
+    /// Creates an empty model.
     package init(userId: String) {
         self.userId = userId
     }
 
-    /// An account as it was stored.
+    /// Creates a model from a stored session.
     package init(userId: String, stored: MXStoredSession, now: ContinuousClock.Instant) {
         self.init(userId: userId)
         syncToken = stored.syncToken
@@ -44,9 +44,9 @@ package struct SessionModel: Sendable {
         for event in stored.outgoing { add(outgoing: event) }
     }
 
-    /// Takes over what global account data says.
+    /// Applies global account data.
     mutating func set(accountData event: MXEvent) {
-        let event = event.detached  // push rules are views of it
+        let event = event.detached
         accountData[event.type] = event
         let content = event.contentJSON
         switch event.type {
@@ -61,12 +61,12 @@ package struct SessionModel: Sendable {
         }
     }
 
-    /// The room's state was read, unless it is known already.
+    /// Stores the room's loaded state, unless it is already known.
     package mutating func loaded(_ state: MXRoomState, of roomId: String) {
         if rooms[roomId]?.state == nil { rooms[roomId]?.state = state }
     }
 
-    /// The room's state, from the store if it was not asked for before.
+    /// Returns the room's state, loading it from the store if needed.
     package mutating func state(of roomId: String, in store: any MXStore) throws(MatrixError) -> MXRoomState? {
         guard let room = rooms[roomId] else { return nil }
         if let state = room.state { return state }

@@ -1,35 +1,34 @@
 package import MatrixEncryption
 
-/// What a session tells of the answer to a sync, in the order in which it is told.
+/// A report on the answer to a sync. Reports are delivered in order.
 package enum SessionNotice: Sendable {
     /// A new event of a joined room's timeline.
     case live(LiveEvent)
-    /// Typing and receipts.
+    /// A typing notice or a receipt.
     case ephemeral(MXEvent)
     case roomAccountData(MXEvent)
     case accountData(MXEvent)
     case presence(MXEvent)
     case toDevice(MXToDeviceMessage)
-    /// We are in a room in which we were not.
+    /// We have joined the room.
     case joined(roomId: String)
     case invited(roomId: String, inviter: String?)
     case knocked(roomId: String)
-    /// We are not in a room any more, or not invited.
-    /// - Parameter event: What ended it: our own leaving, a kick or a ban.
+    /// We have left the room, or the invitation has ended.
+    /// - Parameter event: The event that ended it: leaving, a kick or a ban.
     case left(roomId: String, event: MXEvent?)
-    /// Events between those that are known and those that come next were left out by the server. The room's stored
-    /// timeline begins anew.
-    /// - Parameter prevBatch: The token before which they stand, for ``MXTimelineDirection/backwards``; nil if nobody knows.
+    /// The server skipped events between the known ones and the next. The room's stored timeline starts over.
+    /// - Parameter prevBatch: The token before the gap's end, for ``MXTimelineDirection/backwards``; `nil` if unknown.
     case gap(roomId: String, prevBatch: String? = nil)
-    /// An event has changed: it was redacted.
+    /// A redaction has changed an event.
     case changed(MXEvent)
-    /// Events of a room that could not be read when they came can be read now, or it is known better why not.
+    /// Events of a room that could not be decrypted can be now, or the reason for the failure is known better.
     case decrypted(roomId: String, [LiveEvent])
-    /// Something about keys, devices or trust.
+    /// A change of keys, devices or trust.
     case encryption(CryptoNotice)
-    /// Something new is known of what others say about an event: an edit, a reaction.
+    /// An event's relations have changed: an edit, a reaction.
     case relationsChanged(roomId: String, eventId: String)
-    /// A message of our own has come back.
+    /// A sync has returned one of our own messages.
     case echoConfirmed(roomId: String, localEventId: String, eventId: String)
     case unreadChanged(MXRoomSummary)
     case summaryChanged(roomId: String)
@@ -37,11 +36,11 @@ package enum SessionNotice: Sendable {
     case ignoredUsersChanged
 }
 
-/// An event as it happens.
+/// A live event.
 package struct LiveEvent: Sendable {
     package let event: MXEvent
     package let roomId: String
-    /// The state just before the event; nil if nobody asked for it.
+    /// The state just before the event; `nil` if no listener needs it.
     package let state: MXRoomState?
     package let push: PushRules.Decision
 }

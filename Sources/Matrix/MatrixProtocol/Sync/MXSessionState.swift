@@ -1,31 +1,31 @@
-/// What a session is doing.
+/// The state of a session.
 @nonexhaustive
 public enum MXSessionState: Int, Sendable, Hashable, CustomStringConvertible {
-    /// It is over: nothing more comes of it.
+    /// The session is closed for good.
     case closed
-    /// It was made, and has not begun.
+    /// The session was created but not started.
     case initialised
-    /// What the store holds can be read, without a network.
+    /// The stored data can be read, without a network.
     case storeDataReady
-    /// Never here: no other process syncs for a session.
+    /// Never used here: no other process syncs for a session.
     case processingBackgroundSyncCache
-    /// The first sync since the start, or since it was resumed, is under way.
+    /// The first sync since the start or resumption is in progress.
     case syncInProgress
-    /// One sync is under way while paused.
+    /// A single sync is in progress while the session is paused.
     case backgroundSyncInProgress
-    /// It is up to date, and waits for what comes.
+    /// The session is up to date and waits for events.
     case running
-    /// The homeserver could not be reached; it is tried again.
+    /// The homeserver could not be reached. The session keeps retrying.
     case homeserverNotReachable
-    /// The homeserver answered with an error. It is tried again, unless it refused the login.
+    /// The homeserver answered with an error. The session keeps retrying, unless the server refused the login.
     case syncError
     case paused
-    /// It will pause when nobody needs it to run any more.
+    /// The session pauses as soon as it is no longer needed.
     case pauseRequested
-    /// The first sync of all failed.
+    /// The very first sync failed.
     case initialSyncFailed
 
-    /// The case's name.
+    /// The name of the case.
     public var description: String {
         switch self {
         case .closed: "closed"

@@ -2,38 +2,38 @@ package import Basics
 package import Realtime
 import Transport
 
-/// When a session asks for the next answer of `/sync`, and what state it is in meanwhile.
+/// Decides when a session requests the next answer of `/sync`, and tracks its state.
 ///
-/// The long poll is one connection of the ``ConnectionMachine``: opening it is a first request that does not wait, each
-/// answer proves it alive, and a ping is a request that does not wait, in place of the one that does.
+/// The long poll is a connection of the ``ConnectionMachine``. Opening it is a first request that does not wait, each
+/// answer proves that it is alive, and a ping is a request that does not wait and replaces the one that does.
 ///
-/// Answers are applied one at a time: a request that is given up may still be applying its own, so the next one is made
-/// when it has ended. Each ``Action/poll(_:)`` is to be followed by ``answered(_:now:)`` or ``failed(_:_:now:)``, also after
+/// Answers are applied one at a time. A cancelled request may still be applying its answer, so the next one is sent
+/// when it has ended. Follow each ``Action/poll(_:)`` with ``answered(_:now:)`` or ``failed(_:_:now:)``, even after
 /// ``Action/cancelPoll``.
 package struct SyncLoop: Machine {
     package struct Configuration: Hashable, Sendable {
         package var connection = ConnectionMachine.Configuration()
-        /// How long the server may wait for something to tell.
+        /// The time that the server may wait for events.
         package var pollTimeout = Duration.seconds(30)
-        /// The shortest wait after an error of the homeserver's.
+        /// The minimum delay after an error from the homeserver.
         package var errorDelay = Duration.seconds(5)
-        /// The longest, whatever the homeserver asks for.
+        /// The maximum delay, whatever the homeserver asks for.
         package var maximumErrorDelay = Duration.seconds(300)
-        /// A reader for whom nothing is asked for so long is reported.
+        /// The time after which a reader that blocks requests is reported.
         package var holdLimit = Duration.seconds(120)
 
         package init() {
-            connection.connectTimeout = .seconds(120)  // of silence before a first sync, which may be large
+            connection.connectTimeout = .seconds(120)  // silence allowed before a first sync, which may be large
             connection.pongTimeout = .seconds(30)
         }
     }
 
-    /// One request to be made. At most one is under way, those that were given up included.
+    /// A request to send. At most one is in progress, including cancelled ones.
     package struct Poll: Hashable, Sendable {
         package let number: Int
-        /// How long the server may wait.
+        /// The time that the server may wait.
         package let serverTimeout: Duration
-        /// Connections that were kept alive may be dead.
+        /// Whether to open a new connection, because kept-alive ones may be dead.
         package let needsFreshConnection: Bool
 
         package init(number: Int, serverTimeout: Duration, needsFreshConnection: Bool) {
@@ -43,70 +43,70 @@ package struct SyncLoop: Machine {
         }
     }
 
-    /// Where a request is that was ordered. Silence counts while it is under way: neither a busy process nor a slow disk
-    /// is held against the homeserver.
+    /// The stage of a request. Silence counts only while the request is in progress, so that neither a busy process nor
+    /// a slow disk is blamed on the homeserver.
     package enum Stage: Hashable, Sendable {
-        /// Not with the network yet.
+        /// Not sent yet.
         case prepared
         case underWay
-        /// The whole answer has come, and is being applied.
+        /// The whole answer was received and is being applied.
         case received
     }
 
     package enum Action: Hashable, Sendable {
         case poll(Poll)
         case cancelPoll
-        /// It is the turn of somebody who asked for it with ``borrow()``, until ``returned()``.
+        /// A turn for a caller of ``borrow()``, until ``returned()``.
         case lend
-        /// The answer to a request was applied, and nothing more is known to be missing.
+        /// The answer was applied, and nothing more is known to be missing.
         case synced
         case changed(from: MXSessionState, to: MXSessionState)
-        /// - Parameter retryAfter: Nil: it is not tried again.
+        /// - Parameter retryAfter: The delay before a retry; `nil` if there is none.
         case failed(Problem, retryAfter: Duration?)
-        /// Nothing has been asked for long, since somebody takes events too slowly.
+        /// No request was sent for a long time, because a reader is too slow.
         case held(message: String)
-        /// That has ended.
+        /// Requests have resumed.
         case resumed(message: String)
     }
 
     package enum Problem: Hashable, Sendable {
-        /// The homeserver could not be reached, or its answer was cut.
+        /// The homeserver could not be reached, or its answer was truncated.
         case unreachable
-        /// It did not answer in time.
+        /// The homeserver did not answer in time.
         case timedOut
-        /// It answered with an error.
+        /// The homeserver answered with an error.
         case refused(retryAfter: Duration?)
-        /// It does not accept the login any more.
+        /// The homeserver no longer accepts the login.
         case unauthenticated
         /// The answer could not be stored.
         case notStored
     }
 
     package private(set) var state: MXSessionState
-    /// Whether a request is under way that is the first since the start or a failure.
+    /// Whether the first request since the start or a failure is in progress.
     package var isCatchingUp: Bool { connection.connectionState == .connecting }
-    /// Whether it asks, or will try again.
+    /// Whether the loop sends requests or is going to retry.
     package var isRunning: Bool { connection.connectionState != .disconnected }
 
     private let configuration: Configuration
     private var connection: ConnectionMachine
     private var actions: [Action] = []
-    /// The request whose answer counts: under way, or waiting for its turn.
+    /// The current request: in progress, or waiting for its turn.
     private var poll: Poll?
     private var lastPoll = 0
     private var turn = Turn.free
     private var waitingBorrowers = 0
-    /// A server that answers long polls at once is not asked as fast as the network is.
+    /// Limits the rate of requests if a server answers long polls at once.
     private var pace = Pace(interval: .milliseconds(100), burst: 20)
-    /// When to ask again after answers that came too quickly.
+    /// The time of the next request, after answers that came too quickly.
     private var nextPoll: MonotonicInstant?
-    /// Who takes events too slowly.
+    /// The readers that are too slow.
     private var holds = ReadingHolds()
     private var hasSynced: Bool
-    /// Why the last attempt failed.
+    /// The reason why the last attempt failed.
     private var problem = Problem.unreachable
 
-    /// Whose answer is fetched, applied and stored.
+    /// The owner of the current turn to fetch, apply and store an answer.
     private enum Turn: Hashable, Sendable {
         case free
         case poll(Int, Stage)
@@ -117,8 +117,8 @@ package struct SyncLoop: Machine {
     }
 
     /// - Parameters:
-    ///   - state: The one that it starts from.
-    ///   - hasSynced: Whether some sync has succeeded before.
+    ///   - state: The initial state.
+    ///   - hasSynced: Whether a sync has succeeded before.
     package init(configuration: Configuration, state: MXSessionState, hasSynced: Bool, seed: UInt64) {
         self.configuration = configuration
         self.state = state
@@ -128,13 +128,13 @@ package struct SyncLoop: Machine {
         connection = ConnectionMachine(configuration: connectionConfiguration, seed: seed)
     }
 
-    /// Whether silence is the homeserver's.
+    /// Whether silence counts against the homeserver.
     private var isSilenceCounted: Bool {
         guard let stage else { return true }
         return stage == .underWay
     }
 
-    /// Of the request whose answer counts; nil if it is not its turn.
+    /// The stage of the current request; `nil` if it is not its turn.
     private var stage: Stage? {
         guard case .poll(let number, let stage) = turn, poll?.number == number else { return nil }
         return stage
@@ -150,19 +150,19 @@ package struct SyncLoop: Machine {
         return actions
     }
 
-    // MARK: What the session asks
+    // MARK: Commands of the session
 
-    /// Starts, or tries again at once if a retry is waited for.
+    /// Starts the loop, or retries at once if a retry is pending.
     package mutating func start(now: MonotonicInstant) { carryOut(connection.connect(now: now), now: now) }
 
-    /// Stops asking. What is under way is given up.
+    /// Stops sending requests and cancels the one in progress.
     package mutating func pause(now: MonotonicInstant) {
         problem = .unreachable
         carryOut(connection.disconnect(), now: now)
         move(to: .paused)
     }
 
-    /// Gives up what is under way and asks anew at once.
+    /// Cancels the request in progress and sends a new one at once.
     package mutating func reconnect(now: MonotonicInstant) {
         carryOut(connection.shutDown(), now: now, isQuiet: true)
         carryOut(connection.connect(now: now), now: now)
@@ -173,44 +173,44 @@ package struct SyncLoop: Machine {
         move(to: .closed)
     }
 
-    /// Asks for no more as long as `isHeld`, for the sinks; what is under way goes on.
+    /// Stops sending requests on behalf of the sinks while `isHeld` is true. The request in progress continues.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) {
         holds.isHeldByOthers = isHeld
         askIfFree(now: now)
     }
 
-    /// The same for a reader, until it lets go. Reported if that takes long.
+    /// Stops sending requests until the reader is released. Reported if this takes long.
     package mutating func hold(for reader: EventReader, now: MonotonicInstant) { holds.hold(reader, now: now) }
 
-    /// Takes back one ``hold(for:now:)``.
+    /// Reverts one ``hold(for:now:)``.
     package mutating func release(for reader: EventReader, now: MonotonicInstant) {
         if let end = holds.release(reader, now: now) { actions.append(.resumed(message: end.endMessage)) }
         askIfFree(now: now)
     }
 
-    /// Asks, if nothing but somebody slow was in the way.
+    /// Sends a request if only a slow reader prevented it.
     private mutating func askIfFree(now: MonotonicInstant) {
         guard !holds.isHeld, poll == nil, nextPoll == nil, connection.connectionState == .connected else { return }
         connection.readingPaused(false, now: now)
         ask(timeout: configuration.pollTimeout)
     }
 
-    /// Asks for a turn between the requests, for a sync of somebody else's.
+    /// Requests a turn between the requests, for a sync made elsewhere.
     package mutating func borrow() {
         waitingBorrowers += 1
         beginNext()
     }
 
-    /// That sync has ended.
+    /// Ends a borrowed turn.
     package mutating func returned() {
         guard turn == .borrower else { return }
         turn = .free
         beginNext()
     }
 
-    // MARK: What comes back
+    // MARK: Results
 
-    /// The request has gone out, some of the answer has come, or all of it: time-outs count from here, or no more.
+    /// Records that the request was sent, or that some or all of the answer arrived. Time-outs start again, or stop.
     package mutating func progressed(_ number: Int, to stage: Stage, now: MonotonicInstant) {
         guard case .poll(number, let last) = turn else { return }
         turn = .poll(number, stage)
@@ -221,12 +221,12 @@ package struct SyncLoop: Machine {
         }
     }
 
-    /// The answer was received, applied and stored.
+    /// Records that the answer was received, applied and stored.
     package mutating func answered(_ number: Int, now: MonotonicInstant) {
         guard turn.poll == number else { return }
         turn = .free
         hasSynced = true
-        guard poll?.number == number, let id = connection.transport else {  // given up since
+        guard poll?.number == number, let id = connection.transport else {  // cancelled meanwhile
             if state == .running { actions.append(.synced) }
             return beginNext()
         }
@@ -242,7 +242,7 @@ package struct SyncLoop: Machine {
         beginNext()
     }
 
-    /// The next poll, if it is time for it and nobody holds it.
+    /// Sends the next poll if it is due and not on hold.
     private mutating func pollAgain(now: MonotonicInstant) {
         if let nextPoll, nextPoll > now { return }
         nextPoll = nil
@@ -280,18 +280,18 @@ package struct SyncLoop: Machine {
     }
 
     package mutating func networkLost(now: MonotonicInstant) {
-        if stage == .received { return }  // all of it is here
+        if stage == .received { return }  // the answer is complete
         carryOut(connection.networkLost(now: now), now: now)
     }
 
     package mutating func networkReturned(now: MonotonicInstant) {
-        if stage == .received { return }  // the next request uses no connection from before
+        if stage == .received { return }  // the next request uses no earlier connection
         carryOut(connection.networkReturned(now: now), now: now)
     }
 
     // MARK: Steps
 
-    /// - Parameter isQuiet: The state is set by the caller.
+    /// - Parameter isQuiet: Whether the caller sets the state.
     private mutating func carryOut(_ orders: [ConnectionMachine.Action], now: MonotonicInstant, isQuiet: Bool = false) {
         for order in orders {
             switch order {
@@ -331,7 +331,7 @@ package struct SyncLoop: Machine {
         if turn.poll == given.number { actions.append(.cancelPoll) }
     }
 
-    /// Whoever waits begins, if it is nobody's turn.
+    /// Starts the next waiting turn if none is taken.
     private mutating func beginNext() {
         guard turn == .free else { return }
         if waitingBorrowers > 0 {
@@ -356,7 +356,7 @@ package struct SyncLoop: Machine {
         }
     }
 
-    /// While it is tried again, the state goes on to say why.
+    /// The state that keeps showing the reason while the loop retries.
     private var failureState: MXSessionState {
         guard hasSynced else { return .initialSyncFailed }
         switch problem {

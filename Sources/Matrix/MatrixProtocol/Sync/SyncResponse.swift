@@ -1,20 +1,20 @@
 import JSONBytes
 
-/// One answer of `/sync` (client-server specification, "Syncing").
+/// An answer of `/sync` (client-server specification, "Syncing").
 ///
-/// Its events are views of the answer's bytes. What is malformed inside is left out and counted; only an answer that is
-/// no JSON object, or has no `next_batch` that a request could carry, is refused.
+/// Events are views of the answer's bytes. Malformed parts are skipped and counted. An answer is refused only if it is
+/// not a JSON object, or has no `next_batch` that fits into a request.
 package struct SyncResponse: Sendable {
-    /// Bytes of `next_batch`: it goes into the address of the next request.
+    /// The maximum size of `next_batch` in bytes: it becomes part of the next request's URL.
     private static let maximumTokenSize = 16 << 10
 
-    /// Counts that came; what did not come has not changed.
+    /// Unread counts. Missing ones have not changed.
     package struct UnreadCounts: Sendable, Hashable {
         package var notificationCount: Int?
         package var highlightCount: Int?
     }
 
-    /// What the server says of a room's members; what did not come has not changed.
+    /// The server's information on a room's members. Missing values have not changed.
     package struct RoomSummary: Sendable, Hashable {
         package var heroes: [String]?
         package var joinedMemberCount: Int?
@@ -23,24 +23,24 @@ package struct SyncResponse: Sendable {
 
     package struct Timeline: Sendable {
         package var events: [MXEvent] = []
-        /// There is a gap between what came before and these events.
+        /// Whether there is a gap before these events.
         package var isLimited = false
         package var prevBatch: String?
     }
 
-    /// A room that is joined, or was left.
+    /// A room that we have joined or left.
     package struct Room: Sendable {
         package let roomId: String
         package var summary = RoomSummary()
-        /// The changes before the timeline, or with ``hasStateAfter`` all up to its end.
+        /// The state changes before the timeline or, with ``hasStateAfter``, up to its end.
         package var state: [MXEvent] = []
         package var hasStateAfter = false
         package var timeline = Timeline()
         package var ephemeral: [MXEvent] = []
         package var accountData: [MXEvent] = []
         package var unread: UnreadCounts?
-        /// By the first event of each thread that has unread messages; ``unread`` then leaves them out. Nil: the server has
-        /// not said.
+        /// The counts of threads with unread messages, by root event; ``unread`` then excludes them. `nil` if the
+        /// server did not send them.
         package var unreadThreads: MXDictionary<MXUnreadThread>?
 
         init(roomId: String) {
@@ -48,7 +48,7 @@ package struct SyncResponse: Sendable {
         }
     }
 
-    /// A room that we are invited to, or have knocked on, with the little of its state that may be seen.
+    /// A room that we are invited to or have knocked on, with the part of its state that we may see.
     package struct StrippedRoom: Sendable {
         package let roomId: String
         package var state: [MXEvent] = []
@@ -64,16 +64,16 @@ package struct SyncResponse: Sendable {
     package private(set) var presence: [MXEvent] = []
     package private(set) var accountData: [MXEvent] = []
     package private(set) var toDevice: [MXEvent] = []
-    /// Users whose devices have changed, and those with whom nothing is shared any more.
+    /// Users whose devices have changed, and users with whom we no longer share an encrypted room.
     package private(set) var changedDevices: [String] = []
     package private(set) var leftDevices: [String] = []
     package private(set) var oneTimeKeyCounts: [String: Int] = [:]  // own names: one algorithm's is read
     package private(set) var unusedFallbackKeyTypes: [String]?
-    /// Events and sections that were left out because they are not what they should be.
+    /// The number of malformed events and sections that were skipped.
     package private(set) var malformedParts = 0
-    /// Rooms that were left out because their ids are none.
+    /// The number of rooms skipped because of invalid ids.
     package private(set) var refusedRooms = 0
-    /// In bytes.
+    /// The size in bytes.
     private var size = 0
 
     package init(_ bytes: [UInt8]) throws(Refused) {
@@ -98,16 +98,16 @@ package struct SyncResponse: Sendable {
 
     private init() {}
 
-    /// Whether more than half of its bytes are events of joined rooms.
+    /// Whether events of joined rooms make up more than half of the bytes.
     var isMostlyRooms: Bool {
         func sum(_ events: [MXEvent]) -> Int { events.reduce(0) { $0 + $1.json.range.count } }
         return joined.reduce(0) { $0 + sum($1.state) + sum($1.timeline.events) } > size / 2
     }
 
-    /// Messages to this device, without those that are not for the application.
+    /// Replaces the messages to this device with those meant for the application.
     package mutating func setToDevice(_ events: [MXEvent]) { toDevice = events }
 
-    /// Puts what `body` makes of them in the place of all events of timelines.
+    /// Replaces all timeline events with the results of `body`.
     package mutating func replaceTimelineEvents<Failure: Error>(
         _ body: (MXEvent) throws(Failure) -> MXEvent
     ) throws(Failure) {
@@ -203,7 +203,8 @@ extension SyncResponse {
             }
         }
 
-        /// Servers choose the ids of rooms as they like, within bounds (Matrix, "Room IDs"). Counts those that are none.
+        /// Returns whether a room id is valid, and counts invalid ones. Servers choose ids within limits (Matrix, "Room
+        /// IDs").
         private mutating func accepts(_ roomId: String) -> Bool {
             let isID =
                 roomId.hasPrefix("!") && (2...255).contains(roomId.utf8.count)
@@ -265,7 +266,7 @@ extension SyncResponse {
             }
         }
 
-        /// The `events` of an object.
+        /// Reads the `events` of an object.
         private mutating func readEvents(of roomId: String? = nil, into events: inout [MXEvent]) throws(Malformed) {
             try object { reader, key throws(Malformed) in
                 if reader.cursor.isKey(key, "events") {
@@ -290,7 +291,7 @@ extension SyncResponse {
             malformedParts += malformed
         }
 
-        /// Anything but an object is left out.
+        /// Reads an object and skips any other value.
         private mutating func object(
             _ body: (inout Reader, JSONCursor.Text) throws(Malformed) -> Void
         ) throws(Malformed) {
@@ -335,6 +336,6 @@ extension MXUnreadThread {
 }
 
 extension JSONView {
-    /// How many there are of something, as a server says: never so many that sums overflow, and never fewer than none.
+    /// A number of things, as a server reports it: limited so that sums cannot overflow, and never negative.
     var count: Int? { int.map { min(max($0, 0), Int(Int32.max)) } }
 }

@@ -1,45 +1,45 @@
 import Basics
 import JSONBytes
 
-/// Whether a user is there (client-server specification, "Presence").
+/// A user's presence (client-server specification, "Presence").
 public enum MXPresence: String, Sendable, Hashable, Codable {
-    /// The server has not said, or something else than the specification's words.
+    /// The server has not reported a presence, or one that is not in the specification.
     case unknown
     case online
-    /// There, but doing nothing.
+    /// Online but idle.
     case unavailable
     case offline
 }
 
-/// What is known of a user, from presence and from member events.
+/// A user's known properties, from presence and member events.
 public struct MXUser: Sendable, Hashable {
     /// The user's id.
     public let userId: String
-    /// Nil if the user has none, or it is not known yet.
+    /// The display name; `nil` if the user has none, or it is not known yet.
     public private(set) var displayname: String?
-    /// An `mxc:` URL.
+    /// The avatar's `mxc:` URL.
     public private(set) var avatarUrl: String?
-    /// Whether the user is there.
+    /// The user's presence.
     public private(set) var presence = MXPresence.unknown
-    /// What the user wrote beside it.
+    /// The user's status message.
     public private(set) var statusMsg: String?
-    /// Whether the user is doing something at this moment.
+    /// Whether the user is active at this moment.
     public private(set) var currentlyActive = false
     private var lastActive: ContinuousClock.Instant?
 
-    /// A user of whom nothing is known.
+    /// Creates a user about whom nothing is known.
     public init(userId: String) {
         self.userId = userId
     }
 
-    /// How long ago the user was active, counted on since the server said so; nil if it never did.
+    /// Returns the time since the user was last active, counted on from the server's report; `nil` if there was none.
     public func lastActiveAgo(at now: ContinuousClock.Instant = .now) -> Duration? {
         lastActive.map { currentlyActive ? .zero : max(.zero, now - $0) }
     }
 
-    /// Takes over what an event `m.presence` says.
+    /// Applies an `m.presence` event.
     ///
-    /// - Returns: Whether anything has changed.
+    /// - Returns: Whether anything changed.
     @discardableResult
     package mutating func update(presence event: MXEvent, now: ContinuousClock.Instant) -> Bool {
         guard event.type == "m.presence" else { return false }
@@ -55,9 +55,9 @@ public struct MXUser: Sendable, Hashable {
         return self != before
     }
 
-    /// Takes over name and avatar of a member event of the user who is in the room.
+    /// Applies name and avatar from a member event of a user who is in the room.
     ///
-    /// - Returns: Whether anything has changed.
+    /// - Returns: Whether anything changed.
     @discardableResult
     package mutating func update(member: MXRoomMember) -> Bool {
         guard member.userId.isExactly(userId), member.membership == .join else { return false }
@@ -66,6 +66,6 @@ public struct MXUser: Sendable, Hashable {
         return self != before
     }
 
-    /// A hundred years of milliseconds: more would not say anything.
+    /// A hundred years in milliseconds. Longer times are ignored.
     private static let longestAgo = 3_155_760_000_000
 }

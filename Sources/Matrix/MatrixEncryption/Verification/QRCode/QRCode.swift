@@ -1,6 +1,6 @@
-/// A QR code (ISO/IEC 18004) of bytes, in one segment of byte mode.
+/// A QR code (ISO/IEC 18004) with one segment in byte mode.
 package struct QRCode: Sendable, Equatable {
-    /// How much of the code may be damaged.
+    /// The part of the code that may be damaged.
     package enum ErrorCorrection: Sendable {
         /// About 7 %.
         case low
@@ -8,17 +8,17 @@ package struct QRCode: Sendable, Equatable {
         case medium
     }
 
-    /// 1…20. Each is 4 modules wider than the one before.
+    /// The version, 1…20. Each is 4 modules wider than the previous one.
     package let version: Int
-    /// 0…7: which pattern lies over the data, so that they hold nothing that looks like a finder.
+    /// The pattern over the data, 0…7, which keeps them from looking like a finder.
     package let mask: Int
-    /// Row by row; true is dark.
+    /// The modules by row; true is dark.
     package let modules: [[Bool]]
 
-    /// Of the smallest version that holds the bytes.
+    /// Creates a code of the smallest version that fits.
     ///
-    /// - Parameter mask: 0…7; nil for the one with the least disturbing patterns.
-    /// - Throws: `length` if they don't fit into version 20: 858 bytes with low error correction, 666 with medium.
+    /// - Parameter mask: 0…7; `nil` for the one with the least disturbing patterns.
+    /// - Throws: `length` if the bytes don't fit into version 20: 858 bytes with low error correction, 666 with medium.
     package init(
         _ bytes: [UInt8], errorCorrection: ErrorCorrection = .low, mask: Int? = nil
     ) throws(EncryptionError) {
@@ -34,9 +34,9 @@ package struct QRCode: Sendable, Equatable {
         modules = masked[best].modules
     }
 
-    /// The code as text, two rows of modules a line, with the quiet zone around it that scanners need.
+    /// Returns the code as text, with two rows of modules per line, and with the quiet zone that scanners need.
     ///
-    /// - Parameter isOnDark: Whether the terminal writes bright on dark, as most do: blocks are then the light modules.
+    /// - Parameter isOnDark: Whether the terminal has a dark background, as most do. Blocks are then the light modules.
     package func lines(isOnDark: Bool = true) -> [String] {
         let quietZone = 4
         let columns = -quietZone..<modules.count + quietZone

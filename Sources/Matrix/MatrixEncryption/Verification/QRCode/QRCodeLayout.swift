@@ -1,11 +1,11 @@
-/// How many bytes of a QR code are data, and how many correct errors.
+/// The numbers of data and error correction bytes in a QR code.
 struct QRCodeLayout {
     let version: Int
     private let blocks: Int
-    /// In each block.
+    /// The number of error correction bytes per block.
     private let correctionCount: Int
 
-    /// The smallest version that holds so many bytes; nil if even the largest one doesn't.
+    /// Returns the smallest version for a number of bytes; `nil` if even the largest is too small.
     static func smallest(for count: Int, _ errorCorrection: QRCode.ErrorCorrection) -> QRCodeLayout? {
         (1...20).lazy.map { QRCodeLayout(version: $0, errorCorrection) }.first { $0.capacity >= count }
     }
@@ -17,7 +17,7 @@ struct QRCodeLayout {
         (blocks, correctionCount) = table[version - 1]
     }
 
-    /// Blocks and their bytes of error correction, by version (ISO/IEC 18004, table 9).
+    /// The blocks and their error correction bytes, by version (ISO/IEC 18004, table 9).
     private static let low = [
         (1, 7), (1, 10), (1, 15), (1, 20), (1, 26), (2, 18), (2, 20), (2, 24), (2, 30), (4, 18),
         (4, 20), (4, 24), (4, 26), (4, 30), (6, 22), (6, 24), (6, 28), (6, 30), (7, 28), (8, 28),
@@ -27,7 +27,7 @@ struct QRCodeLayout {
         (5, 30), (8, 22), (9, 22), (9, 24), (10, 24), (10, 28), (11, 28), (13, 26), (14, 26), (16, 26),
     ]
 
-    /// All bytes that there is room for beside the patterns.
+    /// The total number of bytes that fit next to the patterns.
     private var total: Int {
         var modules = (16 * version + 128) * version + 64
         if version >= 2 {
@@ -42,16 +42,16 @@ struct QRCodeLayout {
 
     private var countBits: Int { version < 10 ? 8 : 16 }
 
-    /// How many bytes of a message it holds.
+    /// The number of message bytes that fit.
     private var capacity: Int { (8 * dataCount - 4 - countBits) / 8 }
 
-    /// Data and error correction, in the order in which they are drawn.
+    /// Returns data and error correction in drawing order.
     func codewords(of bytes: [UInt8]) -> [UInt8] {
         var rest = data(of: bytes)[...]
         let code = ReedSolomon(count: correctionCount)
         var blocks: [ArraySlice<UInt8>] = []
         for number in 0..<self.blocks {
-            // The last blocks are a byte longer if the data can't be divided evenly.
+            // The last blocks are a byte longer if the data don't divide evenly.
             let isLong = number >= self.blocks - total % self.blocks
             let block = rest.prefix(total / self.blocks - correctionCount + (isLong ? 1 : 0))
             blocks.append(block)
@@ -60,7 +60,7 @@ struct QRCodeLayout {
         return interleaved(blocks) + interleaved(blocks.map { code.correction(of: $0)[...] })
     }
 
-    /// Mode, length, bytes, end, then filling.
+    /// Returns mode, length, bytes, terminator and padding.
     private func data(of bytes: [UInt8]) -> [UInt8] {
         var bits: [Bool] = []
         func append(_ value: Int, _ count: Int) {
@@ -79,7 +79,7 @@ struct QRCodeLayout {
         return data
     }
 
-    /// The first byte of each block, then the second of each.
+    /// Returns the first byte of each block, then the second of each, and so on.
     private func interleaved(_ blocks: [ArraySlice<UInt8>]) -> [UInt8] {
         (0..<(blocks.map(\.count).max() ?? 0)).flatMap { index in
             blocks.filter { index < $0.count }.map { $0[$0.startIndex + index] }
@@ -87,18 +87,18 @@ struct QRCodeLayout {
     }
 }
 
-/// Bytes from which damaged ones can be restored, over the field of 256 elements with x⁸ + x⁴ + x³ + x² + 1.
+/// Reed-Solomon error correction over the field of 256 elements with x⁸ + x⁴ + x³ + x² + 1.
 struct ReedSolomon {
-    /// Of the generator polynomial without the first one, which is 1; the highest power first.
+    /// The factors of the generator polynomial, highest power first, without the leading 1.
     private let factors: [UInt8]
 
-    /// - Parameter count: Bytes of correction.
+    /// - Parameter count: The number of correction bytes.
     init(count: Int) {
         var factors = [UInt8](repeating: 0, count: count)
         factors[count - 1] = 1
         var root: UInt8 = 1
         for _ in 0..<count {
-            // Times (x − root).
+            // Multiply by (x − root).
             for index in factors.indices {
                 factors[index] = Self.product(factors[index], root)
                 if index + 1 < count { factors[index] ^= factors[index + 1] }

@@ -1,13 +1,13 @@
-/// The modules of a QR code while it is drawn.
+/// The modules of a QR code being drawn.
 struct QRCodeMatrix {
     private(set) var modules: [[Bool]]
-    /// Which modules are patterns or tell of the code itself, and so neither hold data nor are masked.
+    /// Modules of patterns and format information, which hold no data and are not masked.
     private var isPattern: [[Bool]]
     private let version: Int
 
     private var size: Int { modules.count }
 
-    /// With the patterns that all codes of a version have.
+    /// Creates a matrix with the patterns that all codes of a version share.
     init(version: Int) {
         self.version = version
         let size = 4 * version + 17
@@ -19,7 +19,7 @@ struct QRCodeMatrix {
         }
         for (row, column) in [(3, 3), (3, size - 4), (size - 4, 3)] { drawFinder(row, column) }
         drawAlignments()
-        drawFormat(0)  // a place for it
+        drawFormat(0)  // reserves the space
         drawVersion()
     }
 
@@ -30,7 +30,7 @@ struct QRCodeMatrix {
 
     // MARK: Patterns
 
-    /// Squares around a centre, with a light edge.
+    /// Draws squares around a centre, with a light edge.
     private mutating func drawFinder(_ row: Int, _ column: Int) {
         for (down, right) in Self.square(4)
         where modules.indices.contains(row + down) && modules.indices.contains(column + right) {
@@ -61,7 +61,7 @@ struct QRCodeMatrix {
         (-distance...distance).flatMap { down in (-distance...distance).map { (down, $0) } }
     }
 
-    /// Error correction and mask, twice.
+    /// Draws error correction and mask, twice.
     ///
     /// - Parameter data: 5 bits.
     private mutating func drawFormat(_ data: Int) {
@@ -99,12 +99,12 @@ struct QRCodeMatrix {
 
     // MARK: Data
 
-    /// Two columns at a time from the right, up and down in turn.
+    /// Draws two columns at a time from the right, alternately up and down.
     mutating func draw(codewords: [UInt8]) {
         var bit = 0
         for pair in 0..<(size - 1) / 2 {
             var right = size - 1 - 2 * pair
-            if right <= 6 { right -= 1 }  // the column of the timing pattern is left out
+            if right <= 6 { right -= 1 }  // skip the column of the timing pattern
             for step in 0..<size {
                 let row = pair % 2 == 0 ? size - 1 - step : step
                 for column in [right, right - 1] where !isPattern[row][column] && bit < 8 * codewords.count {
@@ -140,9 +140,9 @@ struct QRCodeMatrix {
         }
     }
 
-    // MARK: How much a mask disturbs
+    // MARK: Mask penalty
 
-    /// The less, the easier the code is to read.
+    /// The penalty. The lower it is, the easier the code is to read.
     var penalty: Int {
         let columns = modules.indices.map { column in modules.map { $0[column] } }
         let lines = (modules + columns).reduce(0) { $0 + Self.penalty(of: $1) }
@@ -162,7 +162,7 @@ struct QRCodeMatrix {
         return lines + squares + imbalance
     }
 
-    /// Runs of one colour, and what looks like a finder.
+    /// Returns the penalty of runs of one colour, and of patterns that look like a finder.
     private static func penalty(of line: [Bool]) -> Int {
         var (penalty, run, recent) = (0, 0, 0)
         for index in line.indices {
