@@ -1,9 +1,9 @@
 public import Glibc
 
-/// A peer's identifier or name, compared by its bytes as the protocols do. Use it as the key wherever a peer's texts are
-/// keys: `String` takes canonically equal texts for one, such as `é` in one scalar and in two.
+/// A peer's identifier or name, compared by its bytes as the protocols do. Use it wherever a peer's texts are keys:
+/// `String` considers canonically equivalent texts equal, such as `é` in one scalar and in two.
 ///
-/// A key can be a slice of a frame, which is looked up without making a `String`.
+/// A key can be a slice of a frame, so a lookup needs no `String`.
 @usableFromInline
 package struct ByteKey: Hashable, Sendable {
     @usableFromInline package let bytes: ArraySlice<UInt8>
@@ -18,7 +18,7 @@ package struct ByteKey: Hashable, Sendable {
         bytes = Array(string.utf8)[...]
     }
 
-    /// The text. Bytes that are not UTF-8 become U+FFFD; a key that was made of a `String` has none.
+    /// The text. Bytes that are not UTF-8 become U+FFFD; a key made from a `String` has none.
     package var string: String { String(decoding: bytes, as: UTF8.self) }
 
     @inlinable

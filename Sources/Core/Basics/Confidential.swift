@@ -1,4 +1,4 @@
-/// A value with a secret in it: printing, dumping or reflecting on it gives its description and nothing else.
+/// A value that contains a secret. Printing, dumping or reflecting on it shows only its description.
 package protocol Confidential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Confidential {

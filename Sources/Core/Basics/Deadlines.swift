@@ -1,9 +1,9 @@
-/// Deadlines, the soonest first, in whatever order they are set. Each ID has at most one; of those that fall on the same
-/// moment, the one that was set first comes first.
+/// A queue of deadlines, the soonest first. Each ID has at most one. Equal deadlines keep the order in which they were
+/// set.
 package struct Deadlines<ID: Hashable & Sendable>: Sendable {
     private struct Entry {
         let deadline: MonotonicInstant
-        /// Counts the calls of ``set(_:for:)``.
+        /// The number of the call of ``set(_:for:)``.
         let order: Int
         let id: ID
 
@@ -12,7 +12,7 @@ package struct Deadlines<ID: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Kept apart since it is asked for all the time, by other modules: they cannot specialise what is generic here.
+    /// Stored separately because other modules read it very often and cannot specialise generic code from here.
     package private(set) var first: MonotonicInstant?
 
     /// A binary heap: no entry precedes its parent, which is at `(index - 1) / 2`.
@@ -24,7 +24,7 @@ package struct Deadlines<ID: Hashable & Sendable>: Sendable {
 
     package var count: Int { entries.count }
 
-    /// Replaces the deadline that `id` may have had.
+    /// Sets the deadline of `id`, replacing any previous one.
     package mutating func set(_ deadline: MonotonicInstant, for id: ID) {
         defer { first = entries.first?.deadline }
         lastOrder += 1
@@ -47,14 +47,13 @@ package struct Deadlines<ID: Hashable & Sendable>: Sendable {
         settle(index)
     }
 
-    /// Takes out the soonest.
     package mutating func popFirst() -> (deadline: MonotonicInstant, id: ID)? {
         guard let first = entries.first else { return nil }
         remove(first.id)
         return (first.deadline, first.id)
     }
 
-    /// Takes out the soonest if its moment has come.
+    /// Removes and returns the soonest deadline if it is due.
     package mutating func popDue(now: MonotonicInstant) -> (deadline: MonotonicInstant, id: ID)? {
         guard let first, first <= now else { return nil }
         return popFirst()
@@ -68,7 +67,7 @@ package struct Deadlines<ID: Hashable & Sendable>: Sendable {
 
     // MARK: The heap
 
-    /// Moves an entry that has just been put at `index` to where it belongs.
+    /// Moves an entry just placed at `index` to where it belongs.
     private mutating func settle(_ index: Int) {
         if index > 0, entries[index].precedes(entries[(index - 1) / 2]) { rise(index) } else { sink(index) }
     }

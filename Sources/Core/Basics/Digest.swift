@@ -6,7 +6,7 @@ package enum Digest {
         digest(bytes, EVP_md5())
     }
 
-    /// MD5 of what `next` gives until it gives nil or nothing.
+    /// Returns the MD5 digest of the pieces that `next` returns, until it returns nil or an empty one.
     package static func md5(pieces next: () throws -> [UInt8]?) rethrows -> [UInt8] {
         precondition(LibCrypto.isReady, "libcrypto cannot be used")
         let context = EVP_MD_CTX_new()
@@ -25,11 +25,11 @@ package enum Digest {
         digest(bytes, EVP_sha256())
     }
 
-    /// RFC 2104 with SHA-256. An empty key is allowed.
+    /// Returns the HMAC (RFC 2104) with SHA-256. An empty key is allowed.
     package static func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
-        // HMAC() takes a null key for "the key of the call before", so an empty array must not become null.
+        // HMAC() interprets a null key as the key of the previous call, so an empty array must not become null.
         let key = key.isEmpty ? [0] : key
         precondition(LibCrypto.isReady, "libcrypto cannot be used")
         let done = HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, &result, &length)
@@ -37,7 +37,7 @@ package enum Digest {
         return Array(result.prefix(Int(length)))
     }
 
-    /// Takes the same time wherever the two first differ.
+    /// Compares in constant time, wherever the first difference is.
     package static func areEqual(_ lhs: [UInt8], _ rhs: [UInt8]) -> Bool {
         lhs.count == rhs.count && CRYPTO_memcmp(lhs, rhs, lhs.count) == 0
     }
@@ -53,7 +53,7 @@ package enum Digest {
 }
 
 extension [UInt8] {
-    /// Two lower-case hexadecimal digits a byte.
+    /// Two lowercase hexadecimal digits per byte.
     package var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,17 +1,16 @@
 import Glibc
 
-/// An exclusive lock on a file or a folder (`flock(2)`), held until it is released or this object goes. The system
-/// releases it with the process, however that ends.
+/// An exclusive lock on a file or folder (`flock(2)`), held until it is released or this object is deallocated. The
+/// system releases it when the process ends, however it ends.
 package final class FileLock: Sendable {
     package enum Failure: Error, Equatable {
-        /// Somebody else has it.
+        /// Another owner holds the lock.
         ///
-        /// - Parameter process: The owner's id, if the system tells it.
+        /// - Parameter process: The owner's process ID, if known.
         case held(process: Int32?)
         /// The system's `errno`.
         case unavailable(Int32)
 
-        /// The owner, in words.
         package var owner: String {
             guard case .held(let process?) = self else { return "another process" }
             return process == getpid() ? "this process" : "process \(process)"
@@ -23,8 +22,8 @@ package final class FileLock: Sendable {
     private let descriptor: Int32
 
     /// - Parameters:
-    ///   - descriptor: An open file or folder. It is closed with the lock, or if there is none.
-    ///   - patience: How long to wait for another owner, which blocks the thread. By default, not at all.
+    ///   - descriptor: An open file or folder. It is closed with the lock, or if locking fails.
+    ///   - patience: The time to wait for another owner, which blocks the thread. By default, zero.
     package init(_ descriptor: Int32, waiting patience: Duration = .zero) throws(Failure) {
         let deadline = ContinuousClock.now + patience
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
@@ -40,14 +39,13 @@ package final class FileLock: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Locks a folder.
     package convenience init(folder: String, waiting patience: Duration = .zero) throws(Failure) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .unavailable(errno) }
         try self.init(descriptor, waiting: patience)
     }
 
-    /// Locks a file, which is made if it is missing. Only its owner can read it.
+    /// Locks a file, creating it if it is missing. Only its owner can read it.
     package convenience init(file: String, waiting patience: Duration = .zero) throws(Failure) {
         let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .unavailable(errno) }
@@ -59,11 +57,11 @@ package final class FileLock: Sendable {
         close(descriptor)
     }
 
-    /// Releases the lock before this object goes. Closing the descriptor would not do while a child of this process has
-    /// it too, between fork and exec.
+    /// Releases the lock before this object is deallocated. Closing the descriptor is not enough while a child of this
+    /// process also has it, between fork and exec.
     package func release() { flock(descriptor, LOCK_UN) }
 
-    /// Whether the file is still at its path. Its former owner may have renamed or deleted it.
+    /// Returns whether the file is still at its path. Its former owner may have renamed or deleted it.
     package func isFile(at path: String) -> Bool {
         var (locked, there) = (stat(), stat())
         return fstat(descriptor, &locked) == 0 && lstat(path, &there) == 0 && locked.st_mode & S_IFMT == S_IFREG
@@ -72,8 +70,8 @@ package final class FileLock: Sendable {
 
     // MARK: The owner
 
-    /// The system lists locks with numbers that it does not use elsewhere for every kind of file system. The owner is
-    /// therefore a process in the list that has the file open.
+    /// The system lists locks with numbers that, for some file systems, it uses nowhere else. The owner is therefore a
+    /// process in the list that has the file open.
     private static func owner(of descriptor: Int32) -> Int32? {
         var file = stat()
         guard fstat(descriptor, &file) == 0 else { return nil }

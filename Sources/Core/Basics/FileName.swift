@@ -1,8 +1,8 @@
 import Foundation
 
-/// Names of files that others have chosen.
+/// Names of files that come from others.
 package enum FileName {
-    /// What a header field `Content-Disposition` calls a file (RFC 6266), as the name of a file in one's own folder: no
+    /// Returns the file name of a `Content-Disposition` header field (RFC 6266), made safe for a local folder: no
     /// folders, no hidden files, no control or direction characters, at most 200 bytes. Nil if nothing is left.
     package static func sanitised(contentDisposition: String?) -> String? {
         guard let contentDisposition else { return nil }
@@ -10,7 +10,7 @@ package enum FileName {
         return (parameters["filename*"].flatMap { extended($0) } ?? parameters["filename"]).flatMap { sanitised($0) }
     }
 
-    /// The same of a name.
+    /// Returns a name made safe in the same way.
     package static func sanitised(_ name: String) -> String? {
         let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
         let scalars = last.unicodeScalars.filter { scalar in
@@ -25,14 +25,14 @@ package enum FileName {
         return kept.isEmpty ? nil : String(kept)
     }
 
-    /// `name`, `name 1`, …, for where the name is taken; the number comes before the extension.
+    /// Returns `name`, `name 1`, …, for names already in use. The number comes before the extension.
     package static func numbered(_ name: String, _ number: Int) -> String {
         guard number > 0 else { return name }
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name) \(number)" }
         return "\(name[..<dot]) \(number)\(name[dot...])"
     }
 
-    /// `UTF-8''name`, percent-encoded.
+    /// Decodes `UTF-8''name`, percent-encoded.
     private static func extended(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
@@ -55,7 +55,7 @@ package enum FileName {
         return parameters
     }
 
-    /// A quoted string, or a word.
+    /// Parses a quoted string or a word.
     private static func value(_ text: Substring) -> (String, Substring) {
         let text = text.drop { $0 == " " }
         guard text.first == "\"" else {
@@ -66,7 +66,7 @@ package enum FileName {
         var rest = text.dropFirst()
         while let next = rest.first, next != "\"" {
             rest = rest.dropFirst()
-            // A backslash escapes a quote or itself; clients that send folders with it do not escape them.
+            // A backslash escapes a quote or itself. Clients that send folders with backslashes don't escape them.
             if next == "\\", let escaped = rest.first, escaped == "\"" || escaped == "\\" {
                 value.append(escaped)
                 rest = rest.dropFirst()

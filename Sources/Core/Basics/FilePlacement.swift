@@ -1,19 +1,20 @@
 import Foundation
 import Glibc
 
-/// Gives files that are complete their names. Before that only their owner can read them.
+/// Moves complete files to their final names. Before that, only their owner can read them.
 package enum FilePlacement {
-    /// Lets those read and write an open file who can do so with the one that it replaces, or with a new one.
+    /// Gives an open file the permissions of the file that it replaces, or those of a new file.
     ///
-    /// - Parameter former: Nil, or a path where no file is, or a link: a new one.
-    /// - Returns: False if it fails, with `errno`.
+    /// - Parameter former: The path of the file to replace. A new file's permissions apply if it is nil, or if there is
+    ///   no file or a link.
+    /// - Returns: False on failure, with `errno` set.
     package static func setMode(of descriptor: Int32, replacing former: String?) -> Bool {
         var status = stat()
         let isThere = former.map { lstat($0, &status) == 0 && status.st_mode & S_IFMT == S_IFREG } ?? false
         return fchmod(descriptor, isThere ? status.st_mode & 0o777 : 0o666 & ~mask) == 0
     }
 
-    /// The same of a file by its path, which must not be a link.
+    /// Like ``setMode(of:replacing:)``, but for a path, which must not be a link.
     package static func setMode(of path: String, replacing former: String?) -> Bool {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
@@ -21,17 +22,18 @@ package enum FilePlacement {
         return setMode(of: descriptor, replacing: former)
     }
 
-    /// What the process takes away from the modes of new files: `umask(2)` tells only by changing it, for all threads.
+    /// The mode bits that the process removes from new files. `umask(2)` reports them only by changing them, for all
+    /// threads.
     private static var mask: mode_t {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
         return line.flatMap { mode_t($0.dropFirst(6).trimmingCharacters(in: .whitespaces), radix: 8) } ?? 0o077
     }
 
-    /// Unlike renaming, this never replaces a file.
+    /// Moves a file. Unlike renaming, this never replaces an existing file.
     ///
-    /// - Parameter link: What makes hard links, for tests.
-    /// - Returns: False if it fails, with `errno`: `EEXIST` if there is something of that name.
+    /// - Parameter link: A function that creates hard links, for tests.
+    /// - Returns: False on failure, with `errno` set: `EEXIST` if the name is in use.
     package static func move(
         _ path: String, toNew target: String, link: (String, String) -> Int32 = { Glibc.link($0, $1) }
     ) -> Bool {
@@ -40,7 +42,7 @@ package enum FilePlacement {
             return true
         }
         guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno) else { return false }
-        // A file system without links: an empty file of ours takes the name first.
+        // A file system without links: reserve the name with an empty file first.
         let place = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard place >= 0 else { return false }
         close(place)

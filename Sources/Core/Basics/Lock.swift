@@ -1,21 +1,21 @@
 import Glibc
 
-/// State that several threads touch, reachable only while its lock is held.
+/// State shared by several threads, accessible only while its lock is held.
 ///
 /// The lock is a `pthread_mutex_t`: ThreadSanitizer understands it, whereas on Linux it reports every use of the
 /// standard library's `Mutex` as a race (its futex is not instrumented).
 ///
-/// Never call code of the application inside ``withLock(_:)``, and never release an object of the application's there:
-/// its `deinit` may take the same lock. Reading a weak reference counts too, because the copy may be the last one. Return
-/// such values from the closure, so that they are released after the lock. In debug builds, a thread that takes a lock that
-/// it holds already stops the program with a message that names both places; in release builds it would wait forever.
+/// Never call application code inside ``withLock(_:)``, and never release an application's object there: its `deinit`
+/// may take the same lock. Reading a weak reference counts too, because the copy may be the last one. Return such
+/// values from the closure, so that they are released after the lock. In debug builds, a thread that takes a lock that
+/// it already holds stops the program with a message that names both places; in release builds it would wait forever.
 ///
-/// `@unchecked Sendable`: `state` is only reached through ``withLock(_:)``.
+/// `@unchecked Sendable`: `state` is only accessed through ``withLock(_:)``.
 package final class Lock<State>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var state: State
     #if DEBUG
-        /// Where the thread that holds the lock took it. Only that thread reads or writes it.
+        /// Where the current holder took the lock. Only that thread reads or writes it.
         private var holder: (file: StaticString, line: UInt) = ("", 0)
     #endif
 
@@ -40,7 +40,7 @@ package final class Lock<State>: @unchecked Sendable {
     }
 
     #if DEBUG
-        /// Runs `body` with the lock held. Not re-entrant.
+        /// Runs `body` while holding the lock. Not re-entrant.
         package func withLock<Result, Failure: Error>(
             file: StaticString = #fileID, line: UInt = #line,
             _ body: (inout State) throws(Failure) -> sending Result
@@ -55,7 +55,7 @@ package final class Lock<State>: @unchecked Sendable {
             return try body(&state)
         }
     #else
-        /// Runs `body` with the lock held. Not re-entrant.
+        /// Runs `body` while holding the lock. Not re-entrant.
         @inline(__always)
         package func withLock<Result, Failure: Error>(
             _ body: (inout State) throws(Failure) -> sending Result
@@ -68,7 +68,7 @@ package final class Lock<State>: @unchecked Sendable {
 }
 
 extension Lock where State: Sendable {
-    /// Sets the state and returns the old one, which is released after the lock.
+    /// Sets the state and returns the old one, so that it is released after the lock.
     @discardableResult
     package func exchange(_ new: State) -> State {
         withLock { state in

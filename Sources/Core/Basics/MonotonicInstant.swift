@@ -1,6 +1,6 @@
-/// A moment on a clock that only moves forward, counted in nanoseconds from an arbitrary start.
+/// A point in time on a monotonic clock, in nanoseconds since an arbitrary start.
 ///
-/// Machines get the present moment as an argument and never read a clock themselves, so a test can hand them any.
+/// Machines receive the current time as an argument and never read a clock themselves, so a test can pass any time.
 package struct MonotonicInstant: Hashable, Comparable, Sendable {
     package var nanoseconds: Int64
 
@@ -12,7 +12,7 @@ package struct MonotonicInstant: Hashable, Comparable, Sendable {
         lhs.nanoseconds < rhs.nanoseconds
     }
 
-    /// Saturates at the far future instead of overflowing, so `Duration` values of any size are accepted.
+    /// Saturates in the far future instead of overflowing, so `Duration` values of any size are accepted.
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return Self(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)

@@ -1,14 +1,15 @@
-/// Text that somebody else wrote, on its way to a log, an error or a terminal. Nothing of a peer goes there in another way.
+/// Text from a peer, on its way to a log, an error or a terminal. A peer's text never gets there in any other way.
 ///
-/// There is no way to get the text itself back, only views that are safe where they are meant for. All are without
-/// control characters (C0, DEL, C1) and line and paragraph separators; the first two are without characters that turn the
-/// direction of writing, too:
+/// The original text cannot be read back, only views that are safe for their purpose. None contains control characters
+/// (C0, DEL, C1) or line and paragraph separators. The first two don't contain characters that change the writing
+/// direction, either:
 ///
-/// - ``line`` and ``description`` for logs and errors, which are of bounded length.
+/// - ``line`` and ``description`` for logs and errors, of bounded length.
 /// - ``escaped`` for terminals, where nothing is lost: `\u{1B}`.
-/// - ``escapedForPipes`` for programs, which can give back a name that turns the direction.
+/// - ``escapedForPipes`` for programs, which can pass on a name that changes the direction.
 package struct PeerText: Hashable, Sendable, CustomStringConvertible, ExpressibleByStringInterpolation {
-    /// Characters of a ``line``: Unicode scalars, since one character for people can have any number of marks.
+    /// The maximum length of a ``line`` in Unicode scalars, since a user-perceived character can have any number of
+    /// marks.
     package static let usualLimit = 1000
 
     private let text: String
@@ -17,18 +18,18 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
 
     package init(stringLiteral value: String) { text = value }
 
-    /// Of the text as it was given.
+    /// The size of the original text.
     package var byteCount: Int { text.utf8.count }
 
-    /// As a line of at most ``usualLimit`` characters.
+    /// The text as a line of at most ``usualLimit`` characters.
     package var description: String { line() }
 
-    /// One line. Breaks and tabs are spaces, other characters that are not fit are U+FFFD, and signatures, which servers
-    /// repeat in their errors, are `…`, which also ends what is cut.
+    /// Returns the text as one line. Breaks and tabs become spaces, and other unsafe characters U+FFFD. Signatures,
+    /// which servers repeat in their errors, become `…`, which also marks truncated text.
     package func line(limit: Int = usualLimit) -> String {
         if text.utf8.count <= min(limit, 63), text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         var line = String.UnicodeScalarView()
-        // Of the line, and of the hexadecimal digits at its end.
+        // The counts of the line and of the hexadecimal digits at its end.
         var (count, digits) = (0, 0)
         for scalar in text.unicodeScalars {
             line.append(scalar.isFitForLines ? scalar : scalar.properties.isWhitespace ? " " : "\u{FFFD}")
@@ -40,7 +41,7 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
                 count -= digits - 1
                 digits = 0
             }
-            // Digits that may become a signature may become one character.
+            // Digits that may be a signature may shrink to one character.
             if count - digits > limit { break }
         }
         guard count > limit else { return String(line) }
@@ -49,10 +50,10 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
 
     private static let signatureLength = 64
 
-    /// All of it, with what is not fit for a terminal escaped as `\n` or `\u{1B}`.
+    /// The whole text, with characters that are unsafe for a terminal escaped as `\n` or `\u{1B}`.
     package var escaped: String { Self.mapping(text, Self.swiftEscape) }
 
-    /// Like ``escaped``, but with the characters that turn the direction of writing.
+    /// Like ``escaped``, but keeps characters that change the writing direction.
     package var escapedForPipes: String { Self.mapping(text) { $0.turnsDirection ? [$0] : Self.swiftEscape($0) } }
 
     private static func swiftEscape(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
@@ -64,8 +65,9 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
         }
     }
 
-    /// JSON text with what is not fit for a terminal escaped as in JSON, which changes nothing of what it says: in valid JSON
-    /// such characters are in strings, but for breaks and tabs between values, which become spaces.
+    /// Escapes characters of JSON text that are unsafe for a terminal, in JSON's way and without changing its meaning.
+    /// In valid JSON such characters occur only in strings, except for breaks and tabs between values, which become
+    /// spaces.
     package static func escapedJSON(_ json: String) -> String {
         mapping(json) { scalar in
             switch scalar {
@@ -90,7 +92,7 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
 }
 
 extension Unicode.Scalar {
-    /// Whether it can neither end a line, nor drive a terminal, nor turn the direction of what follows.
+    /// Whether it can neither end a line, nor control a terminal, nor change the direction of the text that follows.
     fileprivate var isFitForLines: Bool {
         switch value {
         case 0x20..<0x7F: true
@@ -103,6 +105,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Controls of the bidirectional algorithm (UAX #9), and U+206A to U+206F: the shapes and the swapping of what follows.
+    /// Controls of the bidirectional algorithm (UAX #9), and U+206A to U+206F, which affect the shaping and swapping of
+    /// the text that follows.
     fileprivate var turnsDirection: Bool { properties.isBidiControl || (0x206A...0x206F).contains(value) }
 }

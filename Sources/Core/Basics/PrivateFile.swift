@@ -1,10 +1,10 @@
 package import Foundation
 import Glibc
 
-/// A file that only its owner can read, and that is replaced as a whole.
+/// A file that only its owner can read and that is replaced atomically.
 ///
-/// Whatever happens, it holds either the old data or the new. A symbolic link stays a link: the file that it leads to is
-/// read and replaced, or made if it is missing.
+/// Whatever happens, it contains either the old data or the new. A symbolic link stays a link: its target is read and
+/// replaced, or created if it is missing.
 package struct PrivateFile: Sendable {
     package let path: String
 
@@ -12,11 +12,11 @@ package struct PrivateFile: Sendable {
 
     // MARK: Reading
 
-    /// - Parameter maximumSize: In bytes.
-    /// - Returns: Nil if there is no file.
-    /// - Throws: If it cannot be read, is too large, belongs to another user, or can be read by others.
+    /// - Parameter maximumSize: The maximum size in bytes.
+    /// - Returns: The contents; nil if there is no file.
+    /// - Throws: An error if it cannot be read, is too large, belongs to another user, or can be read by others.
     package func read(upTo maximumSize: Int) throws(PrivateFileError) -> Data? {
-        // Not to wait for a writer, should it be a pipe.
+        // Doesn't wait for a writer if it is a pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -36,13 +36,13 @@ package struct PrivateFile: Sendable {
 
     // MARK: Writing
 
-    /// Puts data in the place of the file, or makes it. When this returns, they are on the disk.
+    /// Replaces or creates the file. When this returns, the data is on the disk.
     ///
-    /// Removes what a killed process has left in the folder.
+    /// Also removes leftovers of killed processes from the folder.
     ///
-    /// - Returns: A lock on the new file, for a file that is valid as long as its writer lives.
-    /// - Throws: If the file cannot be written, or a link leads to a place where others can write. The file is then as it
-    ///   was, unless only its folder could not be written to the disk.
+    /// - Returns: A lock on the new file, for a file that is valid only while its writer lives.
+    /// - Throws: An error if the file cannot be written, or if a link leads to a place where others can write. The file
+    ///   is then unchanged, unless only its folder could not be written to the disk.
     @discardableResult
     package func replace(with data: Data) throws(PrivateFileError) -> FileLock {
         let target = try target()
@@ -60,22 +60,22 @@ package struct PrivateFile: Sendable {
             unlink(draft.path)
             throw failure(.unwritable(reason), at: target)
         }
-        // So that a power cut does not bring the old data back.
+        // Ensures that a power failure does not bring the old data back.
         let parent = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         if parent >= 0 {
             defer { close(parent) }
-            // Some file systems cannot do this.
+            // Some file systems don't support this.
             guard fsync(parent) == 0 || errno == EINVAL || errno == ENOSYS else { throw failure(.unwritable(errno)) }
         }
         return draft.lock
     }
 
-    /// Deletes it if it is there: of a link, the link.
+    /// Deletes the file if it exists; for a link, deletes the link.
     package func remove() throws(PrivateFileError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw failure(.undeletable(errno)) }
     }
 
-    /// Where the file is, or would be: the end of a chain of links.
+    /// Returns the path of the existing or future file, at the end of a chain of links.
     private func target() throws(PrivateFileError) -> String {
         var target = path
         for _ in 0..<40 {
@@ -92,13 +92,13 @@ package struct PrivateFile: Sendable {
             let next = String(decoding: bytes.prefix(count), as: UTF8.self)
             let folder = URL(filePath: target).deletingLastPathComponent().path
             target = next.hasPrefix("/") ? next : folder + "/" + next
-            // Others could have made it, to have a file written where they cannot.
+            // Other users could have created the link to have a file written where they have no access.
             guard [0, geteuid()].contains(status.st_uid) else { throw failure(.leadsElsewhere(target)) }
         }
         throw failure(.unwritable(ELOOP))
     }
 
-    /// Whether nobody else can write in a folder. One that is missing is left for the error that follows.
+    /// Returns whether only this user can write in a folder. True for a missing one, which causes an error later.
     private static func isClosed(_ folder: String) -> Bool {
         var status = stat()
         guard stat(folder, &status) == 0 else { return errno == ENOENT }
@@ -110,22 +110,22 @@ package struct PrivateFile: Sendable {
     }
 }
 
-/// Why a private file was not read or written. Its description says nothing of its content.
+/// The reason why a private file was not read or written. Its description reveals nothing of the content.
 package struct PrivateFileError: Error, Equatable, CustomStringConvertible {
     package enum Reason: Equatable, Sendable {
         case unreadable(Int32)
         case notAFile
         case anotherUsers
         case openToOthers(mode: mode_t)
-        /// - Parameter maximumSize: In bytes.
+        /// - Parameter maximumSize: The maximum size in bytes.
         case tooLarge(Int)
-        /// A link leads to a place where others can write, or is another user's.
+        /// A link leads to a place where others can write, or belongs to another user.
         case leadsElsewhere(String)
         case unwritable(Int32)
         case undeletable(Int32)
     }
 
-    /// For people: of a link, with where it leads.
+    /// The path to show to people; for a link, including its target.
     package let path: String
     package let reason: Reason
 
@@ -145,7 +145,7 @@ package struct PrivateFileError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// The new data of a private file, in its folder, until they take its place. It is locked while its writer lives.
+/// The new data of a private file, stored in its folder until it replaces the file. Locked while its writer lives.
 private struct Draft {
     private static let suffix = ".draft"
 
@@ -153,7 +153,7 @@ private struct Draft {
     let lock: FileLock
     private let descriptor: Int32
 
-    /// - Throws: What the system says.
+    /// - Throws: The system's error.
     init(in folder: String) throws(FileLock.Failure) {
         while true {
             let path = "\(folder)/.\(UUID().uuidString)\(Self.suffix)"
@@ -169,11 +169,11 @@ private struct Draft {
                 unlink(path)
                 if case .unavailable = error { throw error }
             }
-            // Somebody took it for an orphan before it was locked.
+            // Another process removed it as an orphan before it was locked.
         }
     }
 
-    /// - Returns: False if it fails, with `errno`.
+    /// - Returns: False on failure, with `errno` set.
     func write(_ data: Data) -> Bool {
         let isWritten = data.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return true }

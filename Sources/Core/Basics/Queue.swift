@@ -1,9 +1,9 @@
-/// A first-in, first-out queue. An element that was taken leaves no copy behind, neither to keep memory nor to be
-/// released later, when a lock is held.
+/// A first-in, first-out queue. A removed element leaves no copy behind that would keep memory or be released later,
+/// while a lock is held.
 @usableFromInline
 package struct Queue<Element> {
     @usableFromInline var elements: [Element?] = []
-    /// Places before this index are empty.
+    /// The index of the first element; places before it are empty.
     @usableFromInline var head = 0
 
     @inlinable
@@ -38,7 +38,7 @@ package struct Queue<Element> {
         return first
     }
 
-    /// The elements in order, at most so many.
+    /// Removes and returns up to the given number of elements, in order.
     @inlinable
     package mutating func popFirst(atMost limit: Int) -> [Element] {
         var taken: [Element] = []
@@ -46,7 +46,6 @@ package struct Queue<Element> {
         return taken
     }
 
-    /// All elements in order.
     @inlinable
     package mutating func popAll() -> [Element] {
         defer { self = Self() }

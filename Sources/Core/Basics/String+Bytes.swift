@@ -1,15 +1,15 @@
 import Glibc
 
-/// Texts as their bytes, which is how protocols and file systems compare them. Swift compares what they look like, so that
-/// `é` in one scalar and in two are equal, and a slash and an accent after it are one character, which is no slash.
+/// Texts as bytes, which is how protocols and file systems compare them. Swift compares user-perceived characters: `é`
+/// in one scalar and in two are equal, and a slash followed by a combining accent is one character, not a slash.
 extension String {
-    /// Whether both have the same bytes.
+    /// Returns whether both have the same bytes.
     package func isExactly(_ other: String) -> Bool { order(of: other) == 0 }
 
-    /// Whether it comes before the other one in the order of their bytes.
+    /// Returns whether it precedes the other text in byte order.
     package func precedesExactly(_ other: String) -> Bool { order(of: other) < 0 }
 
-    /// Like `memcmp`: negative if this one comes first.
+    /// Compares like `memcmp`: negative if this text comes first.
     private func order(of other: String) -> Int {
         var (own, other) = (self, other)
         return own.withUTF8 { own in
@@ -26,7 +26,7 @@ extension String {
 
     package var hasSlash: Bool { utf8.contains(UInt8(ascii: "/")) }
 
-    /// The parts of a path between slashes, without empty ones.
+    /// The non-empty parts of a path between slashes.
     package var pathSegments: [String] {
         utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     }

@@ -1,14 +1,15 @@
 import CVector
 import Glibc
 
-/// Reads JSON from its bytes without building anything: finds where values begin and end.
+/// Finds where values begin and end in JSON bytes, without building anything.
 ///
-/// It checks what it needs to find its way, so not everything that it passes is JSON (RFC 8259); what is taken out of it
-/// is read by ``JSONView``, which checks for itself. Depth costs nothing: nothing here calls itself.
+/// It checks only what it needs to find its way, so it also accepts some text that is not JSON (RFC 8259). Values taken
+/// from it are read by ``JSONView``, which validates them itself. Nesting depth costs nothing, since nothing here is
+/// recursive.
 package struct JSONCursor {
     package struct Malformed: Error {}
 
-    /// A string's inside, without its quotes.
+    /// The contents of a string, without its quotes.
     package struct Text {
         package let range: Range<Int>
         package let hasEscapes: Bool
@@ -18,7 +19,7 @@ package struct JSONCursor {
     private let base: UnsafePointer<UInt8>
     package private(set) var index: Int
 
-    /// Nil if there are no bytes at all.
+    /// Returns nil if there are no bytes at all.
     package init?(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int = 0) {
         guard let base = bytes.baseAddress, index <= bytes.count else { return nil }
         self.bytes = bytes
@@ -26,7 +27,7 @@ package struct JSONCursor {
         self.index = index
     }
 
-    /// The next byte that is not white space; nil at the end.
+    /// Returns the next byte that is not white space, or nil at the end.
     package mutating func peek() -> UInt8? {
         while index < bytes.count {
             switch bytes[index] {
@@ -37,7 +38,7 @@ package struct JSONCursor {
         return nil
     }
 
-    /// Takes `byte` if it is the next one.
+    /// Consumes `byte` if it is the next one.
     package mutating func take(_ byte: UInt8) -> Bool {
         guard peek() == byte else { return false }
         index += 1
@@ -70,7 +71,7 @@ package struct JSONCursor {
         throw Malformed()
     }
 
-    /// Goes to the end of the next value, and returns where it lies.
+    /// Moves to the end of the next value and returns the value's range.
     package mutating func skipValue() throws(Malformed) -> Range<Int> {
         guard let first = peek() else { throw Malformed() }
         let start = index
@@ -97,7 +98,7 @@ package struct JSONCursor {
         guard index > start else { throw Malformed() }
     }
 
-    /// Skips 64 bytes at a time as long as the container cannot end in them.
+    /// Skips 64 bytes at a time while the container cannot end in them.
     private mutating func skipContainer() throws(Malformed) {
         var position = json_position_t(in_string: 0, escaped: 0)
         var depth = 0
@@ -114,7 +115,7 @@ package struct JSONCursor {
         try skipTail(position, depth)
     }
 
-    /// Where in a block the depth comes to 0.
+    /// Returns the position in a block at which the depth reaches 0.
     private func end(of brackets: json_brackets_t, depth: inout Int) -> Int? {
         var rest = brackets.opening | brackets.closing
         while rest != 0 {
@@ -148,7 +149,7 @@ package struct JSONCursor {
         throw Malformed()
     }
 
-    /// Calls `body` with each key of the object that comes next; `body` must go past the value.
+    /// Calls `body` with each key of the next object; `body` must move past the value.
     package mutating func object(
         _ body: (inout JSONCursor, Text) throws(Malformed) -> Void
     ) throws(Malformed) {
@@ -163,7 +164,7 @@ package struct JSONCursor {
         }
     }
 
-    /// Calls `body` before each element of the array that comes next; `body` must go past it.
+    /// Calls `body` before each element of the next array; `body` must move past it.
     package mutating func array(_ body: (inout JSONCursor) throws(Malformed) -> Void) throws(Malformed) {
         try expect(UInt8(ascii: "["))
         if take(UInt8(ascii: "]")) { return }
@@ -174,7 +175,6 @@ package struct JSONCursor {
         }
     }
 
-    /// Whether `key` is `name`.
     package func isKey(_ key: Text, _ name: StaticString) -> Bool {
         guard !key.hasEscapes else {
             return JSONString.text(UnsafeBufferPointer(rebasing: bytes[key.range])) == "\(name)"
@@ -183,12 +183,11 @@ package struct JSONCursor {
             && memcmp(base + key.range.lowerBound, name.utf8Start, key.range.count) == 0
     }
 
-    /// Whether the bytes of `text` stand anywhere in `range`.
     package func contains(_ text: StaticString, in range: Range<Int>) -> Bool {
         memmem(base + range.lowerBound, range.count, text.utf8Start, text.utf8CodeUnitCount) != nil
     }
 
-    /// The number at `range` without its fraction; 0 for what is none, is negative, or does not fit.
+    /// Returns the number at `range` without its fraction; 0 if it is not a number, is negative, or does not fit.
     package func unsignedNumber(_ range: Range<Int>) -> UInt64 {
         var number: UInt64 = 0
         for byte in bytes[range] {

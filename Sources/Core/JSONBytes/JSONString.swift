@@ -2,14 +2,14 @@ import CVector
 
 /// Escapes inside JSON strings (RFC 8259, section 7).
 package enum JSONString {
-    /// A text in quotes, with as few escapes as JSON allows.
+    /// Returns a text in quotes, with as few escapes as JSON allows.
     package static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = []
         append(text, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Writes a text in quotes.
+    /// Appends a text in quotes.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.reserveCapacity(bytes.count + text.utf8.count + 2)
         bytes.append(UInt8(ascii: "\""))
@@ -30,7 +30,7 @@ package enum JSONString {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// The text of a string's inside; nil if an escape in it is none.
+    /// Returns the text of a string's contents, or nil if they contain an invalid escape.
     package static func text(_ inside: UnsafeBufferPointer<UInt8>) -> String? {
         guard let start = inside.baseAddress, has_backslash(start, UInt64(inside.count)) else {
             return String(decoding: inside, as: UTF8.self)
@@ -47,16 +47,16 @@ package enum JSONString {
         return unescape(inside)
     }
 
-    /// The text of a JSON string.
-    /// - Parameter inside: What stands between the quotes, proven well-formed.
+    /// Returns the text of a JSON string.
+    /// - Parameter inside: The bytes between the quotes, known to be well-formed.
     package static func unescape(_ inside: UnsafeBufferPointer<UInt8>) -> String {
         String(unsafeUninitializedCapacity: inside.count) { unescape(inside, into: $0) }
     }
 
-    /// The same as UTF-8 bytes: never more than there are with escapes.
+    /// Writes the text as UTF-8 bytes, which are never more than the escaped ones.
     ///
     /// - Parameter output: At least as large as `inside`.
-    /// - Returns: How many bytes there are.
+    /// - Returns: The number of bytes written.
     package static func unescape(
         _ inside: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>
     ) -> Int {
@@ -71,7 +71,7 @@ package enum JSONString {
                 output[length] = unescaped(inside[index + 1])
                 (index, length) = (index + 2, length + 1)
             } else {
-                // At most four bytes of UTF-8 for a pair of twelve, three for a single of six: it fits.
+                // At most four bytes of UTF-8 for a pair of twelve, and three for a single escape of six, so it fits.
                 let (scalar, width) = self.scalar(inside, at: index)
                 for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
                     output[length] = unit
@@ -82,7 +82,7 @@ package enum JSONString {
         }
     }
 
-    /// The number of bytes of the escape that starts at `index`, or nil if it is not one.
+    /// Returns the length in bytes of the escape that starts at `index`, or nil if there is none.
     package static func escapeWidth(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {
         guard index + 1 < bytes.count else { return nil }
         switch bytes[index + 1] {
@@ -137,7 +137,7 @@ package enum JSONString {
         case UInt8(ascii: "n"): 0x0A
         case UInt8(ascii: "r"): 0x0D
         case UInt8(ascii: "t"): 0x09
-        default: byte  // quote, backslash and slash stand for themselves
+        default: byte  // quote, backslash and slash represent themselves
         }
     }
 }

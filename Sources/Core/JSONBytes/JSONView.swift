@@ -1,27 +1,27 @@
-/// A JSON value that stays the bytes it came as until it is asked for.
+/// A JSON value that is kept as the received bytes and parsed on access.
 ///
-/// Each access reads the bytes anew: take what is needed once. A value of another type than asked for is nil, whatever a
-/// peer has sent.
+/// Each access parses the bytes again, so read each value once. A value of another type than requested is nil, whatever
+/// the peer sent.
 public struct JSONView: Sendable {
-    /// They may hold other values too.
+    /// The underlying bytes, which may contain other values too.
     package let bytes: [UInt8]
     private let start: UInt32
     private let end: UInt32
 
     package var range: Range<Int> { Int(start)..<Int(end) }
 
-    /// - Parameter range: Where the value lies in `bytes`; below 4 GiB.
+    /// - Parameter range: The value's position in `bytes`; below 4 GiB.
     package init(bytes: [UInt8], range: Range<Int>) {
         self.bytes = bytes
         (start, end) = (UInt32(truncatingIfNeeded: range.lowerBound), UInt32(truncatingIfNeeded: range.upperBound))
     }
 
-    /// The value that is all of `bytes`; nil if they hold none, or more than one.
+    /// Creates a value from all of `bytes`. Returns nil unless they contain exactly one value.
     public init?(_ bytes: [UInt8]) {
         self.init(bytes, in: bytes.indices)
     }
 
-    /// The value that is all of a part of `bytes`; nil if it holds none, or more than one.
+    /// Creates a value from a part of `bytes`. Returns nil unless it contains exactly one value.
     package init?(_ bytes: [UInt8], in part: Range<Int>) {
         guard bytes.count < Int(UInt32.max) else { return nil }
         let range = bytes.withUnsafeBufferPointer { buffer -> Range<Int>? in
@@ -34,20 +34,20 @@ public struct JSONView: Sendable {
         self.init(bytes: bytes, range: part.lowerBound + range.lowerBound..<part.lowerBound + range.upperBound)
     }
 
-    /// The same value with bytes of its own, so that its neighbours need not live on.
+    /// The value with a copy of its bytes, so that it doesn't keep its neighbours in memory.
     package var detached: JSONView {
         let own = Array(bytes[range])
         return JSONView(bytes: own, range: own.indices)
     }
 
-    /// Whether a text is one JSON value, in every part of it.
+    /// Returns whether the whole text is one valid JSON value.
     package static func isJSON(_ text: String) -> Bool { isJSON(Array(text.utf8)) }
 
     package static func isJSON(_ bytes: [UInt8]) -> Bool {
         JSONDocument(capacity: bytes.count, options: JSONBytesDecoder()) { $0.update(fromContentsOf: bytes) } != nil
     }
 
-    /// What stands for a value that does not exist: of no type.
+    /// A value that does not exist and has no type.
     package static let nothing = JSONView(bytes: [], range: 0..<0)
 
     /// The JSON text without insignificant white space.
@@ -69,7 +69,7 @@ public struct JSONView: Sendable {
 
     // MARK: Scalars
 
-    /// The text of a string.
+    /// The text, if this is a string.
     public var string: String? {
         inside { bytes in
             guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
@@ -79,7 +79,7 @@ public struct JSONView: Sendable {
         }
     }
 
-    /// A whole number. Numbers with a fraction or an exponent count if their value is whole.
+    /// The whole number, if this is one. Numbers with a fraction or an exponent count if their value is whole.
     public var int: Int? {
         inside { bytes in
             guard let (end, isWhole) = NumberText.scan(bytes, from: 0), end == bytes.count else { return nil }
@@ -87,19 +87,19 @@ public struct JSONView: Sendable {
         }
     }
 
-    /// A number without its fraction, such as a time; nil if it is none or does not fit.
+    /// The number without its fraction, such as a time; nil if this is not a number or does not fit.
     package var wholePart: Int? {
         int ?? double.flatMap { $0.magnitude < 0x1p53 ? Int($0) : nil }
     }
 
-    /// A number; nil if it is too large for a Double, or too small.
+    /// The number, if this is one; nil if it is too large or too small for a Double.
     public var double: Double? {
         inside { bytes in
             NumberText.scan(bytes, from: 0)?.end == bytes.count ? NumberText.double(bytes) : nil
         }
     }
 
-    /// `true` or `false`.
+    /// The Boolean, if this is `true` or `false`.
     public var bool: Bool? {
         inside { bytes in
             bytes.elementsEqual("true".utf8) ? true : bytes.elementsEqual("false".utf8) ? false : nil
@@ -112,19 +112,18 @@ public struct JSONView: Sendable {
     /// Whether it is an object.
     public var isObject: Bool { inside { $0.first == UInt8(ascii: "{") } }
 
-    /// Whether it is an array.
     package var isArray: Bool { inside { $0.first == UInt8(ascii: "[") } }
 
     // MARK: Objects and arrays
 
-    /// The value of a key; nil if this is no object or has no such key. Of equal keys the last counts.
+    /// The value of a key; nil if this is not an object or lacks the key. Of equal keys the last counts.
     public subscript(key: String) -> JSONView? {
         var key = key
         let found = key.withUTF8 { key in inside { range(of: key, in: $0) } }
         return found.map { JSONView(bytes: bytes, range: $0) }
     }
 
-    /// The element at a position; nil if this is no array or has fewer elements.
+    /// The element at a position; nil if this is not an array or has fewer elements.
     public subscript(position: Int) -> JSONView? {
         guard position >= 0 else { return nil }
         return inside { buffer in
@@ -138,13 +137,14 @@ public struct JSONView: Sendable {
         }
     }
 
-    /// The values of an array; nil if this is none.
+    /// The elements; nil if this is not an array.
     public var array: [JSONView]? {
         var elements: [JSONView] = []
         return forEachElement { elements.append($0) } ? elements : nil
     }
 
-    /// Calls `body` with each value of an array. Returns false if this is none, perhaps after some values.
+    /// Calls `body` with each element of an array. Returns false if this is not a valid array, perhaps after some
+    /// elements.
     package func forEachElement(_ body: (JSONView) -> Void) -> Bool {
         inside { buffer in
             guard var cursor = JSONCursor(buffer) else { return false }
@@ -159,7 +159,7 @@ public struct JSONView: Sendable {
         }
     }
 
-    /// The members of an object, in the order in which they stand; none if this is no object.
+    /// The members of an object, in the order of the text; empty if this is not an object.
     public var members: [(key: String, value: JSONView)] {
         var members: [(String, JSONView)] = []
         forEachMember { members.append(($0, JSONView(bytes: bytes, range: $1))) }
@@ -181,7 +181,7 @@ public struct JSONView: Sendable {
         return found.map(shifted)
     }
 
-    /// Calls `body` with each key of an object and where its value lies in ``bytes``.
+    /// Calls `body` with each key of an object and the position of its value in ``bytes``.
     package func forEachMember(_ body: (String, Range<Int>) -> Void) {
         inside { buffer in
             guard var cursor = JSONCursor(buffer) else { return }
@@ -202,7 +202,7 @@ public struct JSONView: Sendable {
 }
 
 extension JSONView: Equatable {
-    /// Equal bytes: two spellings of one value differ.
+    /// Compares bytes: two spellings of one value differ.
     public static func == (lhs: JSONView, rhs: JSONView) -> Bool {
         lhs.bytes[lhs.range] == rhs.bytes[rhs.range]
     }

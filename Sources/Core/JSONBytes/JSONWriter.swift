@@ -1,4 +1,4 @@
-/// Puts a JSON object together, member by member.
+/// Builds a JSON object member by member.
 package struct JSONWriter: Sendable {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
@@ -19,19 +19,16 @@ package struct JSONWriter: Sendable {
         bytes += value.object
     }
 
-    /// - Parameter json: JSON text of any value.
     package mutating func add(_ key: String, json: String) {
         begin(key)
         bytes += json.utf8
     }
 
-    /// The finished object.
     package var view: JSONView {
         let object = object
         return JSONView(bytes: object, range: object.indices)
     }
 
-    /// The finished object as JSON text.
     package var text: String { String(decoding: object, as: UTF8.self) }
 
     private var object: [UInt8] { bytes + [UInt8(ascii: "}")] }

@@ -1,11 +1,11 @@
-/// Numbers of JSON texts.
 enum NumberText {
-    /// Where the number that begins at `start` ends, and whether it has neither fraction nor exponent; nil if it is none.
+    /// Returns the end of the number that begins at `start`, and whether it has neither fraction nor exponent; nil if
+    /// there is no number.
     @inline(__always)
     static func scan(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> (end: Int, isWhole: Bool)? {
         var index = start
         func next() -> UInt8 { index < text.count ? text[index] : 0 }
-        /// One at least.
+        /// Skips at least one digit.
         func skipDigits() -> Bool {
             let start = index
             while next() &- 0x30 < 10 { index += 1 }
@@ -32,7 +32,7 @@ enum NumberText {
         return (index, isWhole)
     }
 
-    /// The number that is nothing but digits, and a minus perhaps; nil if it is too large.
+    /// Returns the value of a number that consists only of digits and an optional minus; nil if it is too large.
     @inline(__always)
     static func wholeNumber(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
         let isNegative = text.first == UInt8(ascii: "-")
@@ -43,15 +43,15 @@ enum NumberText {
         return isNegative ? -value : value
     }
 
-    /// A whole number in any spelling: `1`, `1.0`, `1e3`. Nil if it is none, or does not fit.
+    /// Returns a whole number in any spelling: `1`, `1.0`, `1e3`. Nil if it is not whole or does not fit.
     static func integer<Value: FixedWidthInteger>(_ text: UnsafeBufferPointer<UInt8>) -> Value? {
         if let value = Value(String(decoding: text, as: UTF8.self)) { return value }
         guard let double = Double(String(decoding: text, as: UTF8.self)) else { return nil }
-        // From 2⁵³ on, a Double may be another whole number than the one that is written.
+        // From 2⁵³ on, a Double may represent another whole number than the one written.
         return double.magnitude < 0x1p53 ? Value(exactly: double) : exactInteger(text)
     }
 
-    /// Its digits, with the point moved by the exponent.
+    /// Returns its digits, with the point moved by the exponent.
     private static func exactInteger<Value: FixedWidthInteger>(_ text: UnsafeBufferPointer<UInt8>) -> Value? {
         let isNegative = text.first == UInt8(ascii: "-")
         let parts = Decimals(text)
@@ -74,7 +74,7 @@ enum NumberText {
         return value
     }
 
-    /// The nearest Double; nil if that is infinite, or 0 for a number that is not.
+    /// Returns the nearest Double; nil if that is infinite, or 0 for a number that is not.
     static func double(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         quickDouble(text) ?? float(text)
     }
@@ -86,8 +86,8 @@ enum NumberText {
         return value != 0 || Decimals(text).isZero ? value : nil
     }
 
-    /// Exact where both digits and power of ten are exact as Doubles, since then only one operation rounds (W. Clinger).
-    /// Nil for other numbers.
+    /// Exact where both the digits and the power of ten are exact as Doubles, because then only one operation rounds
+    /// (W. Clinger). Nil for other numbers.
     @inline(__always)
     private static func quickDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         var index = 0
@@ -133,10 +133,10 @@ enum NumberText {
     ]
 }
 
-/// The digits of a number, the point left out, and where it was.
+/// The digits of a number without the point, and the point's position.
 private struct Decimals {
     private(set) var digits: [UInt8] = []
-    /// The power of ten to multiply them with; bounded.
+    /// The power of ten to multiply the digits with; bounded.
     private(set) var exponent = 0
 
     init(_ text: UnsafeBufferPointer<UInt8>) {
@@ -153,7 +153,7 @@ private struct Decimals {
             index += 1
         }
         let power = text.dropFirst(index + 1)
-        // More than an Int holds is as good as the bound.
+        // An exponent that does not fit an Int is equivalent to the bound.
         let outermost = power.first == UInt8(ascii: "-") ? Int.min : .max
         let written = power.isEmpty ? 0 : Int(String(decoding: power, as: UTF8.self)) ?? outermost
         exponent = max(-1_000_000_000, min(1_000_000_000, written)) - fraction

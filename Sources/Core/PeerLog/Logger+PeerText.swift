@@ -2,11 +2,12 @@ package import Basics
 package import Logging
 
 extension Logger {
-    /// The only way from this package into a log: text that is fit for a line, whoever wrote it.
+    /// Writes to the log. The only way from this package into a log: every text is made safe for a line, whatever its
+    /// origin.
     ///
     /// - Parameters:
-    ///   - fields: Nil values are left out.
-    ///   - file: Where it is called: the log's source is that file's module, which the application imports.
+    ///   - fields: Metadata; nil values are left out.
+    ///   - file: The caller's file. The log's source is that file's module, which the application imports.
     package func report(
         _ level: Logger.Level, _ message: @autoclosure () -> PeerText,
         _ fields: @autoclosure () -> KeyValuePairs<StaticString, PeerText?> = [:],

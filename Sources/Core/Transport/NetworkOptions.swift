@@ -1,22 +1,24 @@
 import Basics
 
-/// How connections are made; the same for WebSockets and HTTP requests.
+/// Options for connections, the same for WebSockets and HTTP requests.
 package struct NetworkOptions: Hashable, Sendable, Confidential {
-    /// A PEM file of certificate authorities to trust instead of the system's store.
+    /// A PEM file of certificate authorities to trust instead of the system's.
     package var caFile: String?
-    /// `http://`, `https://`, `socks5://` or `socks5h://` with optional `user:password@`. Nil: the environment
-    /// variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` decide. Empty: no proxy whatever they say.
+    /// `http://`, `https://`, `socks5://` or `socks5h://` with optional `user:password@`. If nil, the environment
+    /// variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` apply. If empty, no proxy is used, whatever
+    /// they contain.
     package var proxy: String?
 
-    /// PEM text of a certificate that is trusted besides: a server's own, or an authority's. It must not have expired, and
-    /// must be for the host.
+    /// The PEM text of an additional trusted certificate, of a server or an authority. It must not have expired and
+    /// must match the host.
     package var trustedCertificate: String?
 
-    /// The one key that a server may have. With it, neither who signed the certificate, nor its name and dates are looked at,
-    /// and a connection without TLS is refused. The certificate of a proxy is checked as without it.
+    /// The only accepted key of the server. With a pinned key, the certificate's issuer, name and dates are not
+    /// checked, and connections without TLS are refused. A proxy's certificate is checked as usual.
     package var pinnedKey: PublicKeyPin?
 
-    /// Addresses of one host, as `host:port:address,address` (`CURLOPT_RESOLVE`), which is not looked up then. For tests.
+    /// The addresses of one host, used instead of a look-up, as `host:port:address,address` (`CURLOPT_RESOLVE`). For
+    /// tests.
     package var addresses: String?
 
     package init(caFile: String? = nil, proxy: String? = nil, pinnedKey: PublicKeyPin? = nil) {
@@ -25,6 +27,6 @@ package struct NetworkOptions: Hashable, Sendable, Confidential {
         self.pinnedKey = pinnedKey
     }
 
-    /// Never the proxy, which may have a password.
+    /// Never contains the proxy, which may include a password.
     package var description: String { "network options" }
 }

@@ -2,28 +2,32 @@ import Basics
 import CLibcrypto
 import Foundation
 
-/// The SHA-256 digest of a server's public key (its certificate's SubjectPublicKeyInfo), by which a client recognises the server
-/// whoever has signed the certificate, and whatever name and dates it has.
+/// The SHA-256 digest of a server's public key (its certificate's SubjectPublicKeyInfo). A client uses it to recognise
+/// the server, whatever the issuer, name and dates of its certificate.
 ///
 ///     let pin = PublicKeyPin("sha256//8Tn6zTR0lY5aoGyQMjrQR7dgAEMT+yTFiCp9LGFkYoI=")
 ///
-/// It holds no secret. The command `doctor` prints it, and so does
+/// The pin is not a secret. To get it, use the command `doctor`, or
 /// `openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256`.
 public struct PublicKeyPin: Hashable, Sendable, LosslessStringConvertible {
     /// The 32 bytes of the digest.
     public let sha256: [UInt8]
 
-    /// - Parameter sha256: A digest; nil unless it has 32 bytes.
+    /// Creates a pin from a digest. Returns nil unless it has 32 bytes.
+    ///
+    /// - Parameter sha256: The digest.
     public init?(sha256: [UInt8]) {
         guard sha256.count == 32 else { return nil }
         self.sha256 = sha256
     }
 
-    /// - Parameter text: `sha256//` and base64 of 32 bytes, the base64 alone, or 64 hexadecimal digits, with a colon after each
-    ///   two or without; nil for anything else.
+    /// Creates a pin from text. Returns nil if the text has none of the supported forms.
+    ///
+    /// - Parameter text: `sha256//` and base64 of 32 bytes, the base64 alone, or 64 hexadecimal digits, optionally with
+    ///   a colon after every two.
     public init?(_ text: String) {
         let base64 = text.hasPrefix(Self.prefix) ? String(text.dropFirst(Self.prefix.count)) : text
-        // Hexadecimal digits are base64, too, of more bytes. Foundation overlooks what is behind the padding.
+        // Hexadecimal digits are also valid base64 for more bytes. Foundation ignores text after the padding.
         let data = Data(base64Encoded: base64).flatMap { $0.base64EncodedString() == base64 ? $0 : nil }
         self.init(sha256: Self.bytes(hexadecimal: text) ?? Array(data ?? Data()))
     }
@@ -48,7 +52,7 @@ public struct PublicKeyPin: Hashable, Sendable, LosslessStringConvertible {
     /// `sha256//` and the digest in base64.
     public var description: String { Self.prefix + Data(sha256).base64EncodedString() }
 
-    /// The key of a certificate; nil if it is none.
+    /// Creates the pin of a certificate's key. Returns nil if the text is not a certificate.
     ///
     /// - Parameter certificate: PEM text.
     package init?(certificate: String) {

@@ -1,12 +1,12 @@
 import Basics
 
-/// Why a request or a connection failed below the protocol that uses it.
+/// The reason why a request or a connection failed below the protocol that uses it.
 ///
-/// `message` is meant for people: it names the host and what went wrong, never a body, a header value or a
-/// credential (user, password, query string).
+/// `message` is written for people: it contains the host and the reason, never a body, a header value or a credential
+/// (user, password, query string).
 package struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// The URL, a header or an option cannot be used. Trying again will not help.
+        /// The URL, a header or an option is invalid. Retrying will not help.
         case invalidRequest
         case couldNotResolve
         case couldNotConnect
@@ -15,36 +15,36 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         case timedOut
         case cancelled
         case certificateExpired
-        /// Signed by nobody whom we trust, a self-signed certificate included.
+        /// No trusted authority signed the certificate. Includes self-signed certificates.
         case certificateUntrusted
         case certificateWrongHost
-        /// The server's key is not the one that was pinned.
+        /// The server's key is not the pinned one.
         case certificateWrongKey
         /// Any other failure of TLS.
         case tls
         /// The server answered the WebSocket handshake with this HTTP status instead of 101.
         case handshakeRefused(status: Int)
-        /// The peer is not a WebSocket server: not HTTP at all, or a 101 that is no WebSocket accept.
+        /// The peer is not a WebSocket server: it doesn't speak HTTP, or its 101 response does not accept a WebSocket.
         case notWebSocket
-        /// The peer broke the rules of RFC 6455 and was told so with this close code.
+        /// The peer violated RFC 6455; the connection was closed with this code.
         case protocolViolation(code: UInt16)
-        /// The connection broke, or the peer closed it in the middle of something.
+        /// The connection broke, or the peer closed it unexpectedly.
         case connectionLost
-        /// A bound was exceeded; `message` names the option.
+        /// A limit was exceeded; `message` contains the option.
         case tooLarge
-        /// A file on this side could not be read or written.
+        /// A local file could not be read or written.
         case file
     }
 
-    /// What a failure is to who uses the transport, whatever the protocol.
+    /// The kind of a failure, independent of the protocol.
     package enum Kind: Hashable, Sendable {
-        /// Trying again will not help.
+        /// Retrying will not help.
         case invalidArgument
         case timedOut
         case cancelled
         case tooLarge
         case file
-        /// The other side could not be reached, or cannot be trusted or understood.
+        /// The peer could not be reached, trusted or understood.
         case network
     }
 
@@ -62,7 +62,7 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         }
     }
 
-    /// Whether a request may have reached the server before this happened.
+    /// Whether a request may have reached the server before the failure.
     package var isAfterConnecting: Bool {
         switch code {
         case .invalidRequest, .couldNotResolve, .couldNotConnect, .proxy, .certificateExpired, .certificateUntrusted,

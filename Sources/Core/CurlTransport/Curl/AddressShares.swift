@@ -1,44 +1,45 @@
 import Basics
 
-/// How long each address of a host may take to answer before the next one is tried, so that one that is silent does not take
-/// the time of all.
+/// The time for each address of a host to answer before the next one is tried, so that a silent one does not use up the
+/// time of all.
 ///
-/// libcurl gives each address half of what is left of its time limit: the first waits for ever if the limit is far away,
-/// and the fifth gets nothing if it is near. How many addresses there are it does not say. In a first round, each
-/// therefore gets a short time, enough for any way on earth, and the first address of a family enough for a packet that was lost.
-/// If none of them answers, it is known how many are silent, and the rounds that follow divide what is left among these.
+/// libcurl gives each address half of the remaining time: with a distant limit the first one waits forever, and with a
+/// near one the fifth gets nothing. It does not report the number of addresses. In a first round, each address
+/// therefore gets a short time, enough for any distance on earth, and the first address of a family enough for a lost
+/// packet. If none of them answers, the number of silent ones is known, and the following rounds divide the remaining
+/// time among them.
 struct AddressShares {
     private let deadline: MonotonicInstant
     private let firstShare: Duration
     private let share: Duration
     private var isFirstRound = true
-    /// Addresses of this round by family: libcurl tries both families at the same time.
+    /// The addresses of this round by family, since libcurl tries both families at the same time.
     private var tried: [Int32: Int] = [:]
     private var silent: [Int32: Int] = [:]
-    /// Addresses of the previous round.
+    /// The number of addresses in the previous round.
     private var knownCount = 0
 
-    /// - Parameter limit: What all of them have together. Twenty are tried in less than three quarters of it.
+    /// - Parameter limit: The time for all addresses together. Twenty are tried in less than three quarters of it.
     init(limit: Duration, now: MonotonicInstant) {
         deadline = now + limit.bounded
         firstShare = min(limit.bounded / 8, .seconds(2))
         share = min(limit.bounded / 32, .milliseconds(500))
     }
 
-    /// The time of the next address; nil: it has no reason to end, for there is no other.
+    /// Returns the time for the next address, or nil without a limit because there is no other address.
     mutating func next(family: Int32, now: MonotonicInstant) -> Duration? {
         defer { tried[family, default: 0] += 1 }
         if isFirstRound { return tried[family] == nil ? firstShare : share }
         return knownCount == 1 ? nil : max((deadline - now) / (knownCount + 1), share)
     }
 
-    /// An address did not answer in its time.
+    /// Records that an address did not answer in time.
     mutating func wasSilent(family: Int32) { silent[family, default: 0] += 1 }
 
-    /// Whether some address was given up that may answer yet.
+    /// Whether an address was given up that may still answer.
     var areSomeSilent: Bool { !silent.isEmpty }
 
-    /// No address has answered: those that were silent are tried again, if there is time.
+    /// Starts to retry the silent addresses, because none has answered, if there is time.
     mutating func beginNextRound(now: MonotonicInstant) -> Bool {
         guard areSomeSilent, now < deadline else { return false }
         knownCount = silent.values.max() ?? 0

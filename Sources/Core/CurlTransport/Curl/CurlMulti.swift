@@ -4,8 +4,8 @@ import CLinux
 import Glibc
 import Transport
 
-/// libcurl's multi interface on the event loop: libcurl says which descriptors and which timer it wants, the loop says
-/// when they are due (libcurl, “multi_socket”).
+/// libcurl's multi interface on the event loop: libcurl requests descriptors and a timer, and the loop reports when
+/// they are due (libcurl, “multi_socket”).
 @NetworkActor
 final class CurlMulti {
     static let shared = CurlMulti()
@@ -16,25 +16,25 @@ final class CurlMulti {
     private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
     /// Addresses that have not answered yet, by descriptor.
     private var attempts: [curl_socket_t: Attempt] = [:]
-    /// What the transfers under way were last seen to wait for.
+    /// The descriptors that running transfers were last seen waiting for.
     private var descriptors: [UnsafeMutableRawPointer: curl_socket_t] = [:]
     private var networkObservation: NetworkMonitor.Observation?
-    /// When the system's way out changed last: connections that nobody has used since may be dead.
+    /// When the system's route last changed. Connections that have been idle since before that may be dead.
     private(set) var networkChangedAt: MonotonicInstant?
 
     private struct Transfer {
         let onDone: @NetworkActor (CURLcode) -> Void
-        /// Nil: it opens no connection.
+        /// Nil if it opens no connection.
         var shares: AddressShares?
     }
 
     private struct Attempt {
         let handle: UnsafeMutableRawPointer
-        /// Ends its share. Nil: there is no other address.
+        /// Ends its share of the time. Nil if there is no other address.
         var timer: NetworkTimer?
     }
 
-    /// Idle connections kept for reuse.
+    /// The maximum number of idle connections kept for reuse.
     private static let idleConnections = 64
 
     private init() {
@@ -60,33 +60,33 @@ final class CurlMulti {
         }
     }
 
-    /// Starts a transfer. `onDone` is called once, and is to remove it, unless the transfer is removed before.
+    /// Starts a transfer. `onDone` is called once and must remove the transfer, unless it is removed before.
     ///
-    /// - Parameter connectLimit: What the addresses of the host have together to answer. Whoever starts the transfer ends
-    ///   it when that is over: libcurl's own limit does not end a name resolution that hangs.
+    /// - Parameter connectLimit: The time for all addresses of the host together. The caller must end the transfer when
+    ///   it is over: libcurl's own limit does not end a name resolution that hangs.
     func add(
         _ handle: EasyHandle, connectLimit: Duration, onDone: @escaping @NetworkActor (CURLcode) -> Void
     ) throws(TransportError) {
-        // A little more, so that it is not libcurl which tells of the end.
+        // Slightly longer, so that libcurl is not the one to report the timeout.
         let milliseconds = (connectLimit.bounded + .seconds(1)).wholeNanoseconds / 1_000_000
         try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(milliseconds, Int64(Int32.max))))
         transfers[handle.raw] = Transfer(onDone: onDone, shares: AddressShares(limit: connectLimit, now: .now))
         curl_multi_add_handle(raw, handle.raw)
     }
 
-    /// Ends a transfer that is under way, or lets go of one that is done. The connection of a `CONNECT_ONLY` transfer is
-    /// closed. Not to be called from inside a callback of libcurl.
+    /// Ends a running transfer or releases a finished one. Closes the connection of a `CONNECT_ONLY` transfer. Don't
+    /// call this inside a callback of libcurl.
     func remove(_ handle: EasyHandle) {
         transfers[handle.raw] = nil
         descriptors[handle.raw] = nil
         curl_multi_remove_handle(raw, handle.raw)
     }
 
-    /// Ends a transfer that is under way, or lets go of one that is done, without waiting for a name resolution that hangs.
-    /// libcurl would wait for its thread, and all else on this thread with it; since 7.87 there is an option against that,
-    /// but not for all that we support.
+    /// Ends a running transfer or releases a finished one, without waiting for a name resolution that hangs. libcurl
+    /// would wait for its thread, and block everything else on this thread. Since 7.87 an option prevents that, but not
+    /// all supported versions have it.
     ///
-    /// - Parameter owner: What libcurl's callbacks refer to; kept as long as they may come.
+    /// - Parameter owner: The object that libcurl's callbacks refer to, retained while they may be called.
     func abandon(_ handle: EasyHandle, owner: AnyObject) {
         guard transfers[handle.raw] != nil, tcpInfo(of: handle) == nil else { return remove(handle) }
         handle.abandon()
@@ -96,14 +96,14 @@ final class CurlMulti {
         }
     }
 
-    /// Whether a transfer under way goes over a connection that an earlier one has opened, and the peer's system has not
-    /// confirmed all that was sent: the connection may be dead.
+    /// Whether a running transfer uses a connection opened by an earlier one on which the peer's system has not
+    /// acknowledged all sent data. The connection may be dead.
     func seemsDead(_ handle: EasyHandle) -> Bool {
         guard let tcpInfo = tcpInfo(of: handle), tcpInfo.tcpi_unacked > 0 else { return false }
         return handle.info(CURLINFO_NUM_CONNECTS) == 0
     }
 
-    /// What the system knows of the transfer's connection; nil if it has none yet.
+    /// Returns the system's information on the transfer's connection, or nil if it has none yet.
     private func tcpInfo(of handle: EasyHandle) -> tcp_info? {
         descriptors[handle.raw].flatMap { tcpInfo(of: $0) }
     }
@@ -117,7 +117,7 @@ final class CurlMulti {
 
     // MARK: Addresses
 
-    /// libcurl tries an address: unless it answers in its time, the next one is tried.
+    /// Called when libcurl tries an address. If it does not answer in time, the next one is tried.
     private func addressTried(_ descriptor: curl_socket_t, by handle: UnsafeMutableRawPointer) {
         guard transfers[handle]?.shares != nil, isConnecting(descriptor) else { return }
         var family: Int32 = 0
@@ -134,10 +134,10 @@ final class CurlMulti {
     private func shareIsOver(_ descriptor: curl_socket_t, _ family: Int32, of handle: UnsafeMutableRawPointer) {
         guard isConnecting(descriptor) else { return }
         transfers[handle]?.shares?.wasSilent(family: family)
-        shutdown(descriptor, Int32(SHUT_RDWR))  // to libcurl as if the address had refused
+        shutdown(descriptor, Int32(SHUT_RDWR))  // libcurl sees this as if the address had refused
     }
 
-    /// libcurl 7.88 turns to the next address when it is called the next time, and waits for nothing that would make it be.
+    /// Wakes libcurl: version 7.88 tries the next address only when it is called again, but schedules no such call.
     private func goOn(_ handle: UnsafeMutableRawPointer) {
         guard transfers[handle]?.shares != nil else { return }
         for action in [CURLPAUSE_RECV, CURLPAUSE_RECV_CONT] { curl_easy_pause(handle, action) }
@@ -147,7 +147,7 @@ final class CurlMulti {
         tcpInfo(of: descriptor).map { Int($0.tcpi_state) == TCP_SYN_SENT } ?? false
     }
 
-    // MARK: What libcurl wants
+    // MARK: Callbacks of libcurl
 
     nonisolated private static func from(
         _ context: UnsafeMutableRawPointer?, _ body: @NetworkActor (CurlMulti) -> Void
@@ -208,7 +208,7 @@ final class CurlMulti {
             else { continue }
             var result = curl_message_result(message)
             if result == CURLE_COULDNT_CONNECT, let shares = transfer.shares, shares.areSomeSilent {
-                // After a redirection, the transfer cannot begin with the host that it is at.
+                // After a redirect, the transfer cannot start over with its current host.
                 if !EasyHandle.isRedirected(handle), transfers[handle]?.shares?.beginNextRound(now: .now) == true {
                     unanswered.append(handle)
                     continue
@@ -223,7 +223,7 @@ final class CurlMulti {
             curl_multi_add_handle(raw, handle)
         }
         if hasFailed, let attempt { goOn(attempt.handle) }
-        // Only now: what is called may add and remove transfers.
+        // Only now, because the handlers may add and remove transfers.
         for (onDone, result) in done { onDone(result) }
     }
 }

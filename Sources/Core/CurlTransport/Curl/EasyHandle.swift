@@ -9,16 +9,16 @@ final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     /// `host:port` of the URL, for messages.
     let server: String
-    /// Whether the options name a proxy; the environment may do so as well.
+    /// Whether the options contain a proxy; the environment may do so as well.
     private let hasProxy: Bool
     private let pinnedKey: PublicKeyPin?
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
     private var share: UnsafeMutableRawPointer?
-    /// Set once nobody waits for the transfer any more: it then opens no socket.
+    /// Set when the transfer is no longer needed, so that it opens no socket.
     private let isAbandoned: UnsafeMutablePointer<Int32>
 
-    /// To be asked for before anything else of libcurl: it would set up libcrypto in its own way.
+    /// Check this before any other use of libcurl, which would set up libcrypto in its own way.
     static let isInitialized = LibCrypto.isReady && curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// - Parameter url: `http` or `https`.
@@ -30,7 +30,7 @@ final class EasyHandle {
             throw TransportError(.couldNotConnect, "libcurl is out of memory")
         }
         self.raw = raw
-        // A zone as it is typed (RFC 4007, section 11), not as in a URL.
+        // A zone as it is typed (RFC 4007, section 11), not escaped as in a URL.
         server = "\(host.replacing("%25", with: "%")):\(components.port ?? (scheme == "https" ? 443 : 80))"
         hasProxy = options.proxy?.isEmpty == false
         pinnedKey = options.pinnedKey
@@ -38,7 +38,7 @@ final class EasyHandle {
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         isAbandoned = .allocate(capacity: 1)
         isAbandoned.initialize(to: 0)
-        // libcurl would take a name that is not ASCII for one in the character set of the locale.
+        // libcurl would read a non-ASCII name in the character set of the locale.
         try set(CURLOPT_URL, components.encodedHost == components.percentEncodedHost ? url : components.string ?? url)
         try configure(options)
         if let pinnedKey {
@@ -58,7 +58,7 @@ final class EasyHandle {
         isAbandoned.deallocate()
     }
 
-    /// What holds for every transfer.
+    /// Sets the options common to all transfers.
     private func configure(_ options: NetworkOptions) throws(TransportError) {
         try set(CURLOPT_ERRORBUFFER, pointer: errorText)
         try set(CURLOPT_NOSIGNAL, 1)
@@ -68,12 +68,12 @@ final class EasyHandle {
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try check(curl_easy_require_alternative_names(raw))
-        // The path is signed as it stands; libcurl would take dot segments out of it.
+        // The path is signed as it is, but libcurl would remove dot segments.
         try set(CURLOPT_PATH_AS_IS, 1)
-        // Clients that come back together share a look-up, but a server that has moved is not looked for at its old
-        // address for libcurl's 60 s. Longer caching is the system resolver's business, which knows the records' TTL.
+        // Clients that return together share a look-up, but the old address of a server that has moved is not kept for
+        // libcurl's 60 s. The system resolver, which knows the records' TTL, does any longer caching.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
-        // The head start of IPv6 addresses; since libcurl 8.16 of each address.
+        // The head start of IPv6 addresses; since libcurl 8.16, of each address.
         try set(CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, 200)
         if let addresses = options.addresses { try set(CURLOPT_RESOLVE, list: [addresses]) }
         try set(CURLOPT_TCP_NODELAY, 1)
@@ -84,12 +84,12 @@ final class EasyHandle {
                 throw TransportError(.invalidRequest, "the proxy is not a URL with a host")
             }
             try set(CURLOPT_PROXY, proxy)
-            // What no_proxy says is about proxies of the environment.
+            // no_proxy applies only to proxies of the environment.
             if !proxy.isEmpty { try set(CURLOPT_NOPROXY, "") }
         }
     }
 
-    /// Whose certificates are accepted, of the server and of a proxy that speaks TLS.
+    /// Sets the trusted certificates of the server and of a proxy that uses TLS.
     private func trust(_ options: NetworkOptions) throws(TransportError) {
         try set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
         try set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
@@ -99,11 +99,11 @@ final class EasyHandle {
                 throw TransportError(.invalidRequest, "the CA file \(caFile) cannot be read")
             }
             for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { try set(option, caFile) }
-            // libcurl would go on trusting the system's folder besides.
+            // libcurl would also trust the system's folder.
             for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { try set(option, pointer: nil) }
         }
         if let trusted = options.trustedCertificate {
-            // libcurl takes it instead of a file, so that it has to come with what the file holds.
+            // libcurl uses it instead of a file, so it must include the file's contents.
             let file = options.caFile ?? curl_default_ca_file().map { String(cString: $0) }
             let others = file.flatMap { FileManager.default.contents(atPath: $0) } ?? Data()
             let bytes = Array(others) + Array("\n\(trusted)".utf8)
@@ -111,13 +111,13 @@ final class EasyHandle {
         }
     }
 
-    /// libcurl compares the key at the end of the TLS handshake, before anything of ours is sent, whether or not it verifies the
-    /// certificate; a connection that is kept alive serves only transfers with the same pin.
+    /// libcurl compares the key at the end of the TLS handshake, before any of our data is sent, whether or not it
+    /// verifies the certificate. A kept-alive connection serves only transfers with the same pin.
     private func trust(only key: PublicKeyPin) throws(TransportError) {
         try set(CURLOPT_PINNEDPUBLICKEY, key.description)
-        // Each connection shows the key anew instead of resuming what an earlier one agreed on.
+        // Each connection presents the key again instead of resuming an earlier session.
         try set(CURLOPT_SSL_SESSIONID_CACHE, 0)
-        try set(CURLOPT_CERTINFO, 1)  // to say which key the server has
+        try set(CURLOPT_CERTINFO, 1)  // to report the server's key
         try set(CURLOPT_SSL_VERIFYPEER, 0)
         try set(CURLOPT_SSL_VERIFYHOST, 0)
     }
@@ -151,7 +151,7 @@ final class EasyHandle {
         try check(curl_easy_setopt_off_t(raw, option, curl_off_t(value)))
     }
 
-    /// Gives the transfer a connection cache of its own.
+    /// Gives the transfer its own connection cache.
     ///
     /// libcurl keeps a connection that it has handed out (`CONNECT_ONLY`) among the idle ones. There it is closed after
     /// two minutes when another is opened, and `curl_easy_recv` and `curl_easy_send` search all of them at every call.
@@ -164,9 +164,9 @@ final class EasyHandle {
 
     func setFields(_ fields: HTTPFields) throws(TransportError) {
         try fields.validate()
-        // libcurl takes “name;” for an empty value, and “name:” for none.
+        // libcurl reads “name;” as an empty value, and “name:” as none.
         let lines = fields.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
-        // Without the first libcurl waits a second for `100 Continue` before it sends a larger body.
+        // Without the first one, libcurl waits a second for `100 Continue` before it sends a larger body.
         try set(CURLOPT_HTTPHEADER, list: ["Expect:"] + lines)
     }
 
@@ -186,9 +186,9 @@ final class EasyHandle {
         }
     }
 
-    /// Keeps the transfer away from connections that were kept alive and that nobody has used since then: they may be dead.
+    /// Reuses no connection that has been idle since before this time, because it may be dead.
     func useConnections(since moment: MonotonicInstant, now: MonotonicInstant) throws(TransportError) {
-        // libcurl compares whole seconds of idleness, those that are begun not counted.
+        // libcurl compares whole seconds of idle time, rounded down.
         let seconds = Int(max((now - moment) / .seconds(1), 0))
         if seconds == 0 {
             try set(CURLOPT_FRESH_CONNECT, 1)
@@ -200,16 +200,16 @@ final class EasyHandle {
     /// libcurl's default.
     private static let maximumIdleSeconds = 118
 
-    /// Whether a transfer has followed the answer of another host.
+    /// Whether a transfer followed a redirect to another host.
     static func isRedirected(_ raw: UnsafeMutableRawPointer) -> Bool {
         var count = 0
         return curl_easy_getinfo_long(raw, CURLINFO_REDIRECT_COUNT, &count) == CURLE_OK && count > 0
     }
 
-    /// Whether the connection is there, so that the exchange can begin.
+    /// Whether the connection is established, so that the exchange can begin.
     var isConnected: Bool { time(CURLINFO_PRETRANSFER_TIME_T) != nil }
 
-    /// Nobody waits for the transfer any more: should it still be looking up a name, it ends with that.
+    /// Abandons the transfer. A pending name look-up ends it.
     func abandon() {
         isAbandoned.pointee = 1
     }
@@ -221,7 +221,6 @@ final class EasyHandle {
         return curl_easy_getinfo_long(raw, info, &value) == CURLE_OK ? value : 0
     }
 
-    /// What opening the connection took.
     var times: ConnectionTimes {
         var address: UnsafePointer<CChar>?
         _ = curl_easy_getinfo_text(raw, CURLINFO_PRIMARY_IP, &address)
@@ -236,7 +235,7 @@ final class EasyHandle {
         return .microseconds(microseconds)
     }
 
-    /// PEM text of the certificate that the server showed (`CURLOPT_CERTINFO`).
+    /// The PEM text of the server's certificate (`CURLOPT_CERTINFO`).
     var serverCertificate: String? {
         var chain: UnsafeMutablePointer<curl_certinfo>?
         guard curl_easy_getinfo_certificates(raw, &chain) == CURLE_OK, let chain, chain.pointee.num_of_certs > 0 else {
@@ -259,7 +258,6 @@ final class EasyHandle {
         return descriptor
     }
 
-    /// - Parameter time: How long somebody was ready to wait.
     func timedOut(after time: Duration) -> TransportError {
         let seconds = time / .seconds(1)
         let limit = "\(Int(exactly: seconds).map(String.init) ?? "\(seconds)") s"
@@ -268,12 +266,12 @@ final class EasyHandle {
             isConnected ? "\(server) took longer than \(limit)" : "no connection to \(server) within \(limit)")
     }
 
-    /// - Parameter rate: Bytes a second.
+    /// - Parameter rate: Bytes per second.
     func tooSlow(_ rate: Int) -> TransportError {
         TransportError(.timedOut, "\(server) has sent and taken less than \(rate) bytes a second")
     }
 
-    /// What a failed transfer means, in words that hold neither the URL's query nor credentials.
+    /// Returns the error for a failed transfer. Its message contains neither the URL's query nor credentials.
     func error(for result: CURLcode) -> TransportError {
         let detail = String(cString: errorText)
         let words = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
@@ -295,7 +293,7 @@ final class EasyHandle {
                 ? TransportError(.proxy, "cannot connect to the proxy\(Self.whom(words)), for \(server): \(reason)")
                 : TransportError(.couldNotConnect, "cannot connect to \(server): \(reason)")
         case CURLE_PARTIAL_FILE: return TransportError(.connectionLost, "the answer of \(server) broke off")
-        // libcurl gathers a header line, and calls it a lack of memory if that is too long; since 8.6, CURLE_TOO_LARGE.
+        // libcurl collects a header line and reports a lack of memory if it is too long; since 8.6, CURLE_TOO_LARGE.
         case CURLE_OUT_OF_MEMORY where isConnected, CURLcode(rawValue: 100):
             return TransportError(.tooLarge, "\(server) answered with a header line of more than 100 KiB")
         case CURLE_OPERATION_TIMEDOUT: return TransportError(.timedOut, "\(server) took too long")
@@ -318,7 +316,7 @@ final class EasyHandle {
             return TransportError(.invalidRequest, "the CA file holds no usable certificates")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED:
             return TransportError(.tls, "TLS with \(server) failed: \(Self.reasonOfTLS(words))")
-        case CURLE_UNSUPPORTED_PROTOCOL where isConnected:  // libcurl takes it for HTTP/0.9
+        case CURLE_UNSUPPORTED_PROTOCOL where isConnected:  // libcurl sees it as HTTP/0.9
             return TransportError(.connectionLost, "\(server) does not answer in HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             return TransportError(.invalidRequest, "the URL cannot be used")
@@ -328,7 +326,7 @@ final class EasyHandle {
         }
     }
 
-    /// The words of libcurl and OpenSSL without the numbers and names of their insides.
+    /// Returns the message of libcurl and OpenSSL without internal numbers and names.
     private static func reasonOfTLS(_ words: String) -> String {
         if words.contains(#/wrong version number|packet length too long|http request/#) {
             return "it does not seem to speak TLS on this port"
@@ -338,26 +336,26 @@ final class EasyHandle {
             .replacing(#/^OpenSSL[^:]*: /#, with: "")
     }
 
-    /// Whom libcurl tried to connect to, as ` host:port`; empty if it does not say.
+    /// Returns the target of the connection attempt as ` host:port`; empty if libcurl does not report it.
     private static func whom(_ words: String) -> String {
         words.firstMatch(of: #/to (\S+) port (\d+)/#).map { " \($0.1):\($0.2)" } ?? ""
     }
 
-    /// Whether a connection that failed was one to a proxy. libcurl says so only since 8.7, but names whom it tried.
+    /// Whether a failed connection was one to a proxy. libcurl reports this only since 8.7, but mentions the target.
     private func isAboutProxy(_ words: String) -> Bool {
         if hasProxy { return true }
         guard let port = server.lastIndex(of: ":"), words.contains(" port ") else { return false }
-        // libcurl names an IPv6 address without its zone.
+        // libcurl reports an IPv6 address without its zone.
         let host = server[..<port].drop { $0 == "[" }.prefix { $0 != "]" && $0 != "%" }
         return !words.contains("to \(host) port \(server[port...].dropFirst()) ")
     }
 
-    /// OpenSSL's verdict tells what is wrong; the numbers are its `X509_V_ERR_…`.
+    /// OpenSSL's verification result shows what is wrong; the numbers are its `X509_V_ERR_…`.
     private func certificateError(_ words: String) -> TransportError {
         switch info(CURLINFO_SSL_VERIFYRESULT) {
         case 10:
             TransportError(.certificateExpired, "the certificate of \(server) has expired")
-        case 50:  // of ours (curl_shim_verify)
+        case 50:  // our own (curl_shim_verify)
             TransportError(
                 .certificateWrongHost,
                 "the certificate of \(server) names no host: it has no subject alternative name, and the common name does not count"
@@ -367,7 +365,7 @@ final class EasyHandle {
         case 2, 20, 21, 27:
             TransportError(
                 .certificateUntrusted, "the certificate of \(server) is not trusted: its authority is unknown")
-        case 0, 1, 62:  // libcurl compares the names itself; OpenSSL then has no verdict, or an unspecified one
+        case 0, 1, 62:  // libcurl compares names itself; OpenSSL then has no result, or an unspecified one
             TransportError(.certificateWrongHost, "the certificate of \(server) is for another host")
         case let code:
             TransportError(.tls, "the certificate of \(server) cannot be accepted: \(words) (OpenSSL code \(code))")

@@ -1,13 +1,13 @@
 package import Basics
 package import Realtime
 
-/// Drives a machine: holds it, carries out what it orders, keeps its time, and tells it of the network. What an order
-/// means is known to the ``Shell`` alone.
+/// Drives a machine: stores it, performs its actions, keeps its time, and reports network changes to it. Only the
+/// ``Shell`` knows the meaning of an action.
 ///
 ///     any thread: call ──► machine (in its lock)          I/O thread: handle ──► machine
 ///                                └──► carryOut on the I/O thread ◄────────┘
 ///
-/// What is confined to the I/O thread is only touched by the methods of ``Shell`` below.
+/// State confined to the I/O thread is only used by the methods of ``Shell`` below.
 @NetworkActor
 package final class Driver<M: Machine> {
     nonisolated fileprivate let machine: Lock<M>
@@ -24,25 +24,24 @@ package final class Driver<M: Machine> {
         self.loop = loop
     }
 
-    /// How late it is for the machine.
     nonisolated package var now: MonotonicInstant { loop.now }
 }
 
-/// What stands between a machine and the world: it performs the machine's actions, and reports what happens with
-/// ``call(_:)`` from any thread or ``handle(_:)`` on the I/O thread.
+/// Connects a machine to the outside world: it performs the machine's actions and reports events with ``call(_:)`` from
+/// any thread or ``handle(_:)`` on the I/O thread.
 ///
-/// A ``Driver`` keeps no reference to its shell, so that a shell ends when nobody wants it any more.
+/// A ``Driver`` keeps no reference to its shell, so that a shell ends with its last owner.
 package protocol Shell<M>: AnyObject, Sendable {
     associatedtype M: Machine
 
     nonisolated var driver: Driver<M> { get }
 
-    /// Does what the machine has ordered. Events that this leads to may be reported at once: what is ordered because of
-    /// them comes after the orders that wait already.
+    /// Performs an action of the machine. Resulting events may be reported at once: the actions that they cause come
+    /// after those already pending.
     @NetworkActor
     func carryOut(_ action: M.Action)
 
-    /// The actions that waited were carried out; more may have been ordered meanwhile.
+    /// Called when the pending actions have been performed; more may have been added meanwhile.
     @NetworkActor
     func carriedOutActions()
 }
@@ -53,12 +52,11 @@ extension Shell {
 
     // MARK: The machine
 
-    /// Looks at the machine.
     nonisolated package func peek<Result: Sendable>(_ body: (M) -> Result) -> Result {
         driver.machine.withLock { body($0) }
     }
 
-    /// Lets the machine do something, then carries out what follows on the I/O thread. From any thread.
+    /// Calls the machine, then performs the resulting actions on the I/O thread. From any thread.
     @discardableResult
     nonisolated package func call<Result: Sendable, Failure: Error>(
         _ body: (inout M, MonotonicInstant) throws(Failure) -> Result
@@ -67,7 +65,7 @@ extension Shell {
         return try change(body)
     }
 
-    /// The same on the I/O thread, where what follows is carried out at once.
+    /// Calls the machine on the I/O thread and performs the resulting actions at once.
     @NetworkActor
     @discardableResult
     package func handle<Result: Sendable>(_ body: (inout M, MonotonicInstant) -> Result) -> Result {
@@ -75,7 +73,7 @@ extension Shell {
         return change(body)
     }
 
-    /// The same for what comes many times in a row: what follows is carried out in one go.
+    /// Like ``handle(_:)``, but for frequent events: the resulting actions are performed together.
     @NetworkActor
     package func handleSoon(_ body: (inout M, MonotonicInstant) -> Void) {
         change(body)
@@ -97,7 +95,7 @@ extension Shell {
 
     // MARK: Actions
 
-    /// Orders that arise meanwhile follow in order.
+    /// Actions added meanwhile follow in order.
     @NetworkActor
     private func carryOut() {
         guard !driver.isCarryingOut else { return }
@@ -116,7 +114,7 @@ extension Shell {
 
     // MARK: Time and network
 
-    /// Activity mostly moves the deadline further away, so an armed timer that is earlier is left alone: it fires, finds
+    /// Activity mostly postpones the deadline, so a timer armed for an earlier time is left alone: it fires, finds
     /// nothing due and is armed again. That is much cheaper than arming it with each event.
     @NetworkActor
     private func arm(_ deadline: MonotonicInstant?) {
@@ -139,7 +137,7 @@ extension Shell {
         handle { machine, now in machine.timePassed(now: now) }
     }
 
-    /// From now on the machine is told of the network.
+    /// Starts reporting network changes to the machine.
     @NetworkActor
     package func watchNetwork() {
         guard driver.networkObservation == nil, !driver.isClosed else { return }
@@ -151,7 +149,7 @@ extension Shell {
         }
     }
 
-    /// Lets go of time and network. What the machine orders is carried out all the same.
+    /// Stops timers and network reports. The machine's actions are still performed.
     @NetworkActor
     package func closeDriver() {
         driver.isClosed = true

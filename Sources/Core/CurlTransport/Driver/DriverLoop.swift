@@ -1,30 +1,30 @@
 package import Basics
 
-/// What a ``Driver`` runs on: a clock, the I/O thread's line of jobs, timers, and news of the network.
+/// The environment of a ``Driver``: a clock, the I/O thread's queue of jobs, timers, and network changes.
 package protocol DriverLoop: Sendable {
     var now: MonotonicInstant { get }
 
-    /// Runs `job` after the jobs handed over before it. May be called from any thread.
+    /// Runs `job` after previously submitted jobs. May be called from any thread.
     func execute(_ job: @escaping @Sendable @NetworkActor () -> Void)
 
     @NetworkActor
     func makeTimer(_ onFire: @escaping @NetworkActor () -> Void) -> any DriverTimer
 
-    /// - Returns: What keeps the observation.
+    /// - Returns: An object that keeps the observation alive.
     @NetworkActor
     func observeNetwork(_ observer: @escaping @NetworkActor (NetworkMonitor.Change) -> Void) -> any Sendable
 }
 
-/// Calls back when a moment has come. Letting go of it cancels.
+/// Calls back at a given time. Releasing it cancels.
 @NetworkActor
 package protocol DriverTimer: AnyObject {
-    /// Replaces the moment. Nil cancels.
+    /// Sets a new time, or cancels if `deadline` is nil.
     func set(_ deadline: MonotonicInstant?)
 }
 
 extension NetworkTimer: DriverTimer {}
 
-/// The real one.
+/// The production implementation.
 package struct NetworkLoop: DriverLoop {
     package init() {}
 

@@ -1,11 +1,10 @@
 import CLinux
 
-/// Tells when a descriptor can be read or written. The descriptor belongs to somebody else, who cancels the watch
-/// before closing it.
+/// Reports when a descriptor is readable or writable. The descriptor's owner cancels the watch before closing it.
 @NetworkActor
 final class DescriptorWatch {
     let descriptor: Int32
-    /// What is watched for: `EPOLLIN`, `EPOLLOUT` or both, which brings errors and hang-ups too; or nothing.
+    /// The events to watch: `EPOLLIN`, `EPOLLOUT` or both, which include errors and hang-ups; or none.
     var events: UInt32 {
         didSet {
             if let token { EventLoop.shared.change(self, token: token, from: oldValue) }

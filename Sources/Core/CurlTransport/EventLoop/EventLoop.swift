@@ -2,10 +2,10 @@ package import Basics
 import CLinux
 import Glibc
 
-/// The one thread that does network I/O: an epoll loop. It sleeps unless a descriptor is ready, a timer is due or a job
-/// was submitted, so what it costs depends on activity, not on how much is open.
+/// The single thread that does network I/O: an epoll loop. It sleeps unless a descriptor is ready, a timer is due or a
+/// job was submitted, so its cost depends on activity, not on the number of open connections.
 ///
-/// It is the executor of ``NetworkActor``, so the compiler knows what belongs to this thread.
+/// It is the executor of ``NetworkActor``, so the compiler checks what is confined to this thread.
 final class EventLoop: SerialExecutor {
     static let shared = EventLoop()
 
@@ -16,7 +16,7 @@ final class EventLoop: SerialExecutor {
 
     private struct Inbox {
         var jobs: [Job] = []
-        /// Whether the loop will look here before it waits.
+        /// Whether the loop will check the jobs before it waits.
         var isAwake = false
     }
 
@@ -42,7 +42,7 @@ final class EventLoop: SerialExecutor {
         precondition(isStarted, "the I/O thread cannot be started")
     }
 
-    /// What epoll gives back for the loop's own descriptors; watches count from above.
+    /// The epoll tokens of the loop's own descriptors. Watches use the numbers above.
     private enum Token {
         static let wakeUp: UInt64 = 0
         static let timer: UInt64 = 1
@@ -51,7 +51,7 @@ final class EventLoop: SerialExecutor {
 
     // MARK: Jobs from any thread
 
-    /// Runs `job` on the loop, after those submitted before it.
+    /// Runs `job` on the loop, after previously submitted jobs.
     func submit(_ job: @escaping @Sendable @NetworkActor () -> Void) {
         add(.closure(job))
     }
@@ -71,7 +71,7 @@ final class EventLoop: SerialExecutor {
         _ = write(wakeUp, &one, 8)
     }
 
-    /// Runs those that are there now; those that they submit have to wait for a look at the descriptors.
+    /// Runs the current jobs. Jobs that they submit wait until the descriptors have been checked.
     @NetworkActor
     private func runJobs() {
         let jobs = inbox.withLock { inbox in
@@ -115,7 +115,7 @@ final class EventLoop: SerialExecutor {
                     _ = read(timer, &value, 8)
                     armed = nil
                     fireTimers()
-                case let token: watches[token]?.onReady(event.events)  // nil: cancelled by an event before this one
+                case let token: watches[token]?.onReady(event.events)  // nil: cancelled by an earlier event
                 }
             }
             runJobs()
@@ -143,7 +143,8 @@ final class EventLoop: SerialExecutor {
         return token
     }
 
-    /// Watches for other events than `old`. Who watches for none is taken out: epoll would tell of a hang-up for ever.
+    /// Watches for other events than `old`. A descriptor without events is removed, because epoll would report a
+    /// hang-up forever.
     @NetworkActor
     func change(_ watch: DescriptorWatch, token: UInt64, from old: UInt32) {
         guard watch.events != old else { return }
@@ -197,7 +198,7 @@ final class EventLoop: SerialExecutor {
 }
 
 extension MonotonicInstant {
-    /// This moment. The clock runs on while the system sleeps, so that deadlines are due when it wakes.
+    /// The current time. The clock includes the time that the system sleeps, so that deadlines are due when it wakes.
     package static var now: MonotonicInstant {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)

@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 
-/// A thread that is nobody else's.
 package enum NamedThread {
     private final class Start {
         let name: String
@@ -10,11 +9,11 @@ package enum NamedThread {
         init(_ name: String, _ body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
     }
 
-    /// Runs `body` on a new thread, which ends with it. A write there to a connection that is gone is an error, and not the end
-    /// of the process.
+    /// Runs `body` on a new thread, which ends with it. On this thread, a write to a closed connection is an error and
+    /// doesn't end the process.
     ///
-    /// - Parameter name: At most 15 bytes, as the kernel keeps them.
-    /// - Returns: False if the system has no thread to give (`pthread_create`); nothing runs then.
+    /// - Parameter name: At most 15 bytes, the kernel's limit.
+    /// - Returns: False if the system can't create a thread (`pthread_create`); `body` then doesn't run.
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         var id = pthread_t()
         let start = Unmanaged.passRetained(Start(name, body))

@@ -5,17 +5,17 @@ package actor NetworkActor {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { EventLoop.shared.asUnownedSerialExecutor() }
 
-    /// Runs `job` on the I/O thread, after the jobs handed over before it. May be called from any thread.
+    /// Runs `job` on the I/O thread, after previously submitted jobs. May be called from any thread.
     package nonisolated static func execute(_ job: @escaping @Sendable @NetworkActor () -> Void) {
         EventLoop.shared.submit(job)
     }
 
-    /// Runs `operation` in place, for callbacks from C that are known to come on the I/O thread; traps elsewhere.
+    /// Runs `operation` synchronously, for C callbacks known to arrive on the I/O thread; traps on other threads.
     static nonisolated func assumeIsolated<Result: Sendable>(
         _ operation: @NetworkActor () throws -> Result
     ) rethrows -> Result {
         EventLoop.shared.checkIsolated()
-        // The isolation is proven; only the type still says it. `MainActor.assumeIsolated` does the same.
+        // The isolation is verified; only the type still requires it. `MainActor.assumeIsolated` does the same.
         return try withoutActuallyEscaping(operation) { operation in
             try unsafeBitCast(operation, to: (() throws -> Result).self)()
         }

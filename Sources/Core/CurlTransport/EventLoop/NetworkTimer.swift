@@ -1,7 +1,6 @@
 package import Basics
 
-/// Calls back on the I/O thread when a moment has come. Setting it again replaces the moment; letting go of it
-/// cancels.
+/// Calls back on the I/O thread at a given time. Setting it again replaces the time; releasing it cancels.
 @NetworkActor
 package final class NetworkTimer {
     private let onFire: @NetworkActor () -> Void
@@ -11,15 +10,15 @@ package final class NetworkTimer {
         self.onFire = onFire
     }
 
-    /// From any thread; the entry that is left until the loop comes to this calls nobody.
+    /// Runs on any thread. An entry that remains until the loop removes it calls nothing.
     deinit {
         NetworkActor.execute { [entry] in EventLoop.shared.cancel(entry) }
     }
 
-    /// How many timers are set, of the whole process.
+    /// The number of timers set in the whole process.
     package static var countOfSet: Int { EventLoop.shared.timerCount }
 
-    /// - Parameter deadline: Nil cancels. A moment that has passed fires at once.
+    /// - Parameter deadline: The time, or nil to cancel. A time in the past fires at once.
     package func set(_ deadline: MonotonicInstant?) {
         guard let deadline else { return EventLoop.shared.cancel(entry) }
         entry.timer = self
@@ -28,7 +27,7 @@ package final class NetworkTimer {
 
     func fired() { onFire() }
 
-    /// Stands for a timer among the loop's deadlines.
+    /// Represents a timer among the loop's deadlines.
     @NetworkActor
     final class Entry: Hashable {
         weak var timer: NetworkTimer?

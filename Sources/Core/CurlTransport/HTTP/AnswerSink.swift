@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import Transport
 
-/// A file that the body of an answer goes to. It is made with the first byte. Writing blocks the I/O thread for as long as
-/// the file system takes.
+/// A file for the body of a response, created with the first byte. Writing blocks the I/O thread for as long as the
+/// file system takes.
 @NetworkActor
 final class AnswerSink {
     private let file: HTTPAnswerFile
@@ -19,7 +19,7 @@ final class AnswerSink {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// - Parameter start: Where the answer begins in what it is a part of.
+    /// - Parameter start: The position of the response in the whole file.
     func write(_ bytes: UnsafeRawBufferPointer, from start: Int64) throws(TransportError) {
         try openIfNeeded(from: start)
         size += bytes.count
@@ -35,7 +35,7 @@ final class AnswerSink {
         }
     }
 
-    /// All has come; an empty answer makes an empty file.
+    /// Completes the file; an empty response creates an empty file.
     func finish(from start: Int64) throws(TransportError) {
         try openIfNeeded(from: start)
         defer { descriptor = -1 }
@@ -45,7 +45,7 @@ final class AnswerSink {
     private func openIfNeeded(from start: Int64) throws(TransportError) {
         guard descriptor < 0 else { return }
         let resumes = file.resumes && start != 0
-        // Its name may be one that others can guess: it is not to lead elsewhere.
+        // Others may be able to guess its name, so it must not be a link.
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (resumes ? O_APPEND : O_TRUNC)
         descriptor = open(file.path, flags, 0o600)
         guard descriptor >= 0 else { throw failure("opened") }

@@ -7,7 +7,7 @@ import Transport
 final class BodySource {
     private let descriptor: Int32
     private let file: HTTPBodyFile
-    /// Bytes that were handed over.
+    /// The number of bytes delivered.
     private(set) var position: Int64 = 0
 
     init(_ file: HTTPBodyFile) throws(TransportError) {

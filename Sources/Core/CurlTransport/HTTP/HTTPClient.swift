@@ -1,14 +1,14 @@
 import Basics
 package import Transport
 
-/// HTTP requests on the I/O thread. Connections are kept alive and shared by all requests of the process; HTTPS speaks
-/// HTTP/2 where the server does.
+/// Performs HTTP requests on the I/O thread. All requests of the process share kept-alive connections. HTTPS uses
+/// HTTP/2 if the server supports it.
 package enum HTTPClient {
     /// Starts a request.
     ///
     /// - Parameters:
-    ///   - onProgress: Called on the I/O thread, now and then and at the end of each direction.
-    ///   - completion: Called once on the I/O thread, never before this returns; not at all after
+    ///   - onProgress: Called on the I/O thread, occasionally and at the end of each direction.
+    ///   - completion: Called once on the I/O thread, never before this returns, and not at all after
     ///     ``HTTPTask/cancel()``. Any status is a success.
     @NetworkActor
     package static func start(
@@ -18,7 +18,7 @@ package enum HTTPClient {
         HTTPTask(request, options: options, onProgress: onProgress, completion: completion)
     }
 
-    /// Makes a request; cancelling the task cancels it.
+    /// Performs a request. Cancelling the task cancels it.
     package static func send(
         _ request: HTTPRequest, options: NetworkOptions, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(TransportError) -> HTTPResponse {
@@ -34,7 +34,7 @@ package enum HTTPClient {
     }
 }
 
-/// A request that a Swift task waits for.
+/// A request with a waiting Swift task.
 @NetworkActor
 private final class PendingRequest {
     private var task: HTTPTask?

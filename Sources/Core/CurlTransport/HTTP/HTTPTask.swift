@@ -2,7 +2,7 @@ import Basics
 import CLibcurl
 import Transport
 
-/// One request under way. It goes on without being held.
+/// A pending request. It continues without a reference to it.
 @NetworkActor
 package final class HTTPTask {
     private var handle: EasyHandle?
@@ -14,7 +14,7 @@ package final class HTTPTask {
     private let deadline: MonotonicInstant
     /// libcurl reads from it while sending.
     private let requestBody: UnsafeMutableBufferPointer<UInt8>
-    /// Bytes of `requestBody` that libcurl has asked for.
+    /// The number of bytes of `requestBody` that libcurl has read.
     private var sentBodyCount = 0
     private var fields = HTTPFields()
     private var body: [UInt8] = []
@@ -22,19 +22,19 @@ package final class HTTPTask {
     private var receivedCount: Int64 = 0
     private var bodySource: BodySource?
     private var answerSink: AnswerSink?
-    /// Asked once, with the head that precedes the body.
+    /// Called once, with the head of the response.
     private var answerFileTakes: (@Sendable (HTTPResponse) -> Bool)?
     private var progress: ProgressReport?
-    /// What went wrong on this side while libcurl was calling.
+    /// The local error during a callback of libcurl.
     private var failure: TransportError?
-    /// The bound that the answer exceeds.
     private var exceeded: String?
 
-    /// Bytes of all lines of all heads of an answer. libcurl before 8.3 takes any number of lines.
+    /// The maximum size in bytes of all lines of all heads of a response. libcurl before 8.3 accepts any number of
+    /// lines.
     private static let maximumHeadSize = 256 << 10
-    /// How long a connection may have been idle that carries what is not to be sent twice. Servers wait longer, mostly.
+    /// The maximum idle time of a connection for requests that must not be sent twice. Most servers wait longer.
     private static let safeIdleTime = Duration.seconds(2)
-    /// How long a connection that was kept alive has to show that it still is.
+    /// The time for a kept-alive connection to show that it is still alive.
     private static let keptConnectionTimeout = Duration.seconds(3)
 
     init(
@@ -50,14 +50,15 @@ package final class HTTPTask {
         requestBody = .allocate(capacity: request.body.count)
         _ = requestBody.initialize(from: request.body)
         timer = NetworkTimer { [weak self] in self?.timerFired() }
-        // A server that closes a connection while the request is on its way leaves open whether it has carried it out.
+        // If a server closes a connection while the request is on its way, it is unknown whether it processed the
+        // request.
         let soonest = request.isSafeToRepeat ? nil : MonotonicInstant.now + (.zero - Self.safeIdleTime)
         start(
             since: [request.usesConnectionsSince, CurlMulti.shared.networkChangedAt, soonest].compactMap { $0 }.max())
         timer?.set(min(deadline, .now + Self.keptConnectionTimeout))
     }
 
-    /// - Parameter since: Connections that nobody has used since then are not used.
+    /// - Parameter since: Connections that have been idle since before this time are not reused.
     private func start(since: MonotonicInstant?) {
         answerSink = request.answerFile.map {
             AnswerSink($0, maximumSize: request.maximumFileSize ?? request.maximumBodySize)
@@ -72,7 +73,7 @@ package final class HTTPTask {
         }
     }
 
-    /// libcurl's own time-outs would wait for a name resolution that hangs.
+    /// libcurl's own timeouts would wait for a name resolution that hangs.
     private func timerFired() {
         guard let handle else { return }
         guard deadline <= .now else {
@@ -83,7 +84,7 @@ package final class HTTPTask {
         guard let stall = request.stallTimeout, handle.isConnected else {
             return finish(.failure(handle.timedOut(after: request.timeout)))
         }
-        // libcurl watches for silence; a peer that sends a byte now and then is not silent.
+        // libcurl detects silence, but a peer that sends a byte now and then is not silent.
         let end = began + stall.bounded * 10 + .seconds(movedCount / Int64(HTTPRequest.slowestRate))
         guard end <= .now else {
             timer?.set(end)
@@ -92,7 +93,7 @@ package final class HTTPTask {
         finish(.failure(handle.tooSlow(HTTPRequest.slowestRate)))
     }
 
-    /// Bytes of both bodies.
+    /// The number of bytes moved of both bodies.
     private var movedCount: Int64 {
         receivedCount + (bodySource?.position ?? Int64(sentBodyCount))
     }
@@ -107,11 +108,11 @@ package final class HTTPTask {
         requestBody.deallocate()
     }
 
-    /// Ends the request; its completion is not called any more.
+    /// Cancels the request; its completion is not called any more.
     ///
-    /// Over HTTP/2 the server learns of it late: libcurl (7.88 to 8.x) only queues the stream's reset, and writes it with
-    /// the next request on that connection. No call of libcurl flushes it, and a new connection would cost more than the
-    /// rest of the answer, which flow control bounds.
+    /// Over HTTP/2 the server notices late: libcurl (7.88 to 8.x) only queues the stream's reset and writes it with the
+    /// next request on that connection. No call of libcurl flushes it, and a new connection would cost more than the
+    /// rest of the response, which flow control limits.
     package func cancel() {
         completion = nil
         timer = nil
@@ -132,7 +133,7 @@ package final class HTTPTask {
         if request.answerFile != nil { try handle.set(CURLOPT_BUFFERSIZE, 128 << 10) }
         try handle.set(CURLOPT_FOLLOWLOCATION, request.followsRedirects ? 1 : 0)
         try handle.set(CURLOPT_MAXREDIRS, 5)
-        // CURLOPT_REDIR_PROTOCOLS, deprecated in favour of 7.85's: never from https to http.
+        // CURLOPT_REDIR_PROTOCOLS, deprecated in favour of 7.85's: never redirect from https to http.
         try handle.set(CURLoption(rawValue: 182), request.url.lowercased().hasPrefix("https") ? 2 : 1 | 2)
         try setBody(handle)
         try handle.setFields(request.fields)
@@ -149,7 +150,7 @@ package final class HTTPTask {
         }
     }
 
-    /// What libcurl has room for, which is 16 bits in some versions.
+    /// Limited to libcurl's range, which is 16 bits in some versions.
     private static func seconds(_ stall: Duration) -> Int {
         Int(min(max(stall.wholeNanoseconds / 1_000_000_000, 1), Int64(UInt16.max)))
     }
@@ -162,7 +163,7 @@ package final class HTTPTask {
         }
         guard !request.body.isEmpty || request.method == "POST" else { return }
         guard request.isSafeToRepeat else {
-            // Without a body there is nothing that libcurl would have to go back in.
+            // Without a body there is nothing for libcurl to rewind.
             if request.body.isEmpty { try handle.set(CURLOPT_FRESH_CONNECT, 1) }
             return try setBodyReader(handle, size: Int64(request.body.count))
         }
@@ -171,8 +172,8 @@ package final class HTTPTask {
         try handle.set(CURLOPT_POSTFIELDS, pointer: requestBody.baseAddress.map { UnsafeMutableRawPointer($0) })
     }
 
-    /// libcurl asks for the body as it goes. When a connection that was kept alive breaks it would send the request again
-    /// on another one, whether or not the server has carried it out; unless it cannot go back to the body's start.
+    /// Lets libcurl read the body as it goes. When a kept-alive connection breaks, it would send the request again on
+    /// another one, whether or not the server processed it, unless it cannot rewind the body.
     private func setBodyReader(_ handle: EasyHandle, size: Int64) throws(TransportError) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try handle.set(CURLOPT_POST, 1)
@@ -190,13 +191,13 @@ package final class HTTPTask {
             })
     }
 
-    // MARK: What libcurl calls
+    // MARK: Callbacks of libcurl
 
     nonisolated private static func read(
         _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutablePointer<CChar>?, _ count: Int
     ) -> Int {
         guard let context else { return Int(CURL_READFUNC_ABORT) }
-        // Both stay on this thread: libcurl calls on the one that drives it.
+        // Both stay on this thread: libcurl calls back on the thread that drives it.
         nonisolated(unsafe) let task = context
         nonisolated(unsafe) let buffer = UnsafeMutableRawBufferPointer(start: data, count: count)
         return NetworkActor.assumeIsolated {
@@ -207,7 +208,7 @@ package final class HTTPTask {
     nonisolated private static func seek(
         _ context: UnsafeMutableRawPointer?, to offset: Int64, _ origin: Int32
     ) -> Int32 {
-        guard let context, origin == 0 else { return CURL_SEEKFUNC_CANTSEEK }  // SEEK_SET alone is used
+        guard let context, origin == 0 else { return CURL_SEEKFUNC_CANTSEEK }  // only SEEK_SET is used
         nonisolated(unsafe) let task = context
         return NetworkActor.assumeIsolated {
             Unmanaged<HTTPTask>.fromOpaque(task).takeUnretainedValue().bodySource?.seek(to: offset)
@@ -238,17 +239,17 @@ package final class HTTPTask {
         _ body: @NetworkActor (HTTPTask, UnsafeRawBufferPointer) -> Bool
     ) -> Int {
         guard let context else { return 0 }
-        // Both stay on this thread: libcurl calls on the one that drives it.
+        // Both stay on this thread: libcurl calls back on the thread that drives it.
         nonisolated(unsafe) let task = context
         nonisolated(unsafe) let bytes = UnsafeRawBufferPointer(start: data, count: count)
         let isTaken = NetworkActor.assumeIsolated {
             body(Unmanaged<HTTPTask>.fromOpaque(task).takeUnretainedValue(), bytes)
         }
-        return isTaken ? count : count == 0 ? 1 : 0  // anything but the count ends the transfer
+        return isTaken ? count : count == 0 ? 1 : 0  // any other count ends the transfer
     }
 
     private func append(body bytes: UnsafeRawBufferPointer) -> Bool {
-        guard handle != nil else { return false }  // nobody waits for it any more
+        guard handle != nil else { return false }  // no longer needed
         receivedCount += Int64(bytes.count)
         chooseSink()
         if let answerSink, let partStart = fileStart {
@@ -270,7 +271,7 @@ package final class HTTPTask {
         return true
     }
 
-    /// The head has come: whether its body goes to the file.
+    /// Decides, once the head is complete, whether the body goes to the file.
     private func chooseSink() {
         guard let answerFileTakes, let handle else { return }
         self.answerFileTakes = nil
@@ -279,8 +280,8 @@ package final class HTTPTask {
         }
     }
 
-    /// Where the body of a successful answer begins in the file; nil for other answers. A partial answer that does not say
-    /// begins nowhere.
+    /// The position of a successful response's body in the file; nil for other responses, and -1 for a partial response
+    /// without a position.
     private var fileStart: Int64? {
         guard let status = handle?.info(CURLINFO_RESPONSE_CODE), (200..<300).contains(status) else { return nil }
         guard status == 206 else { return 0 }
@@ -288,7 +289,7 @@ package final class HTTPTask {
         return words.count > 1 && words[0] == "bytes" ? Int64(words[1]) ?? -1 : -1
     }
 
-    /// One line of a head. A status line begins a new one: of a redirect's target, or after `100 Continue`.
+    /// Appends one line of a head. A status line begins a new head: of a redirect's target, or after `100 Continue`.
     private func append(head bytes: UnsafeRawBufferPointer) -> Bool {
         guard handle != nil else { return false }
         headSize += bytes.count

@@ -3,7 +3,7 @@ package import Foundation
 import Glibc
 package import Transport
 
-/// A download on its way: a hidden file in the folder where it is to be, so that it can be renamed at the end.
+/// A download in progress: a hidden file in its destination folder, so that it can be renamed at the end.
 package struct PartialFile: Sendable {
     package enum Target: Sendable {
         case file(URL)
@@ -12,7 +12,7 @@ package struct PartialFile: Sendable {
 
     package let path: String
 
-    /// - Parameter name: A name that cannot lead elsewhere; nil for a new one.
+    /// - Parameter name: A name without path components; nil for a new name.
     package init(beside target: Target, name: String? = nil) {
         let folder: URL
         switch target {
@@ -22,14 +22,14 @@ package struct PartialFile: Sendable {
         path = folder.appending(path: ".\(name ?? UUID().uuidString).part").path
     }
 
-    /// How much has come.
+    /// The number of bytes received.
     package var size: Int { (try? Self.size(of: URL(filePath: path))) ?? 0 }
 
     package func remove() {
         unlink(path)
     }
 
-    /// Removes the parts beside it whose names start the same, unless another download is at them.
+    /// Removes other parts in the same folder whose names start with `prefix`, unless another download is using them.
     package func removeOthers(named prefix: String) {
         let (own, folder) = (URL(filePath: path).lastPathComponent, URL(filePath: path).deletingLastPathComponent())
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
@@ -43,15 +43,15 @@ package struct PartialFile: Sendable {
 
     private init(path: String) { self.path = path }
 
-    /// Unlike removing it, this keeps a lock.
+    /// Empties the file. Unlike removing it, this keeps a lock.
     package func empty() {
         let descriptor = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC)
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// - Parameter name: For folders. Must be one that cannot lead elsewhere; a number makes it new where it is taken.
-    /// - Parameter link: What makes hard links, for tests.
-    /// - Returns: Where the file is now.
+    /// - Parameter name: The name in a folder, without path components. A number is added if it is in use.
+    /// - Parameter link: A function that creates hard links, for tests.
+    /// - Returns: The file's new location.
     package func move(
         to target: Target, name: String, link: (String, String) -> Int32 = { Glibc.link($0, $1) }
     ) throws(TransportError) -> URL {
@@ -76,7 +76,6 @@ package struct PartialFile: Sendable {
         TransportError(.file, "the download cannot be put into its place: \(String(cString: strerror(errno)))")
     }
 
-    /// Bytes of a file.
     package static func size(of file: URL) throws(TransportError) -> Int {
         var status = stat()
         guard stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -86,14 +85,14 @@ package struct PartialFile: Sendable {
     }
 }
 
-/// Keeps all other downloads, of all processes, from a part with a name that they could have, too. It is made if it is not
-/// there. The lock lasts as long as this.
+/// Reserves a part with a predictable name, so that no other download of any process uses it. Creates the file if it is
+/// missing. The lock is held while this object exists.
 package final class PartialFileLock: Sendable {
     private let lock: FileLock
 
-    /// Nil if another has it, or it is no file.
+    /// Returns nil if another download holds the lock, or if this is not a file.
     package init?(_ part: PartialFile) {
-        // Whoever had it until now may have given it its name meanwhile, or removed it.
+        // The previous owner may have renamed or removed the file meanwhile.
         guard let lock = try? FileLock(file: part.path), lock.isFile(at: part.path) else { return nil }
         self.lock = lock
     }

@@ -1,7 +1,7 @@
 import Basics
 import Transport
 
-/// Tells how far a transfer has come, not too often.
+/// Reports the progress of a transfer, at a limited rate.
 @NetworkActor
 final class ProgressReport {
     private let report: @Sendable (HTTPProgress) -> Void
@@ -26,7 +26,7 @@ final class ProgressReport {
 
     /// - Parameters:
     ///   - total: The answer's `Content-Length`.
-    ///   - start: Where the answer begins in what it is a part of.
+    ///   - start: The position of the response in the whole file.
     func received(_ count: Int, of total: String?, after start: Int64) {
         progress.received += Int64(count)
         progress.receivedBefore = start

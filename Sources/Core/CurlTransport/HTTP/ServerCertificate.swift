@@ -3,7 +3,7 @@ import CLibcurl
 package import Transport
 
 extension HTTPClient {
-    /// The certificate that a server shows, in PEM form, whoever vouches for it. Nothing is sent to it but the handshake.
+    /// Returns the certificate that a server presents, in PEM form, whoever issued it. Sends nothing but the handshake.
     package static func certificate(
         of url: String, options: NetworkOptions, timeout: Duration
     ) async throws(TransportError) -> String {
@@ -15,7 +15,7 @@ extension HTTPClient {
         return try result.get()
     }
 
-    /// The key of the certificate that a server shows, as something to pin; under the same terms.
+    /// Returns the key of the certificate that a server presents, for pinning. Sends nothing but the handshake.
     package static func key(
         of url: String, options: NetworkOptions, timeout: Duration
     ) async throws(TransportError) -> PublicKeyPin {
@@ -32,7 +32,7 @@ extension HTTPClient {
         _ completion: @escaping @NetworkActor (Result<String, TransportError>) -> Void
     ) {
         var options = options
-        options.pinnedKey = nil  // the question is which key it has
+        options.pinnedKey = nil  // to find out the server's key
         do throws(TransportError) {
             let handle = try EasyHandle(url: url, options: options)
             try handle.isolateConnection()
@@ -40,7 +40,7 @@ extension HTTPClient {
             try handle.set(CURLOPT_CERTINFO, 1)
             try handle.set(CURLOPT_SSL_VERIFYPEER, 0)
             try handle.set(CURLOPT_SSL_VERIFYHOST, 0)
-            // libcurl's own time-out would wait for a name resolution that hangs.
+            // libcurl's own timeout would wait for a name resolution that hangs.
             var timer: NetworkTimer?
             timer = NetworkTimer {
                 timer = nil

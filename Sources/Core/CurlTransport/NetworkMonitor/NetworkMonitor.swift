@@ -2,24 +2,24 @@ import Basics
 import CLinux
 import Glibc
 
-/// Watches the system's links, addresses and routes over rtnetlink, so that a lost network is known at once and not
-/// after a time-out. Takes the place that Reachability has on Apple's systems.
+/// Watches the system's links, addresses and routes over rtnetlink, so that a lost network is noticed at once and not
+/// after a timeout. The counterpart of Reachability on Apple's systems.
 ///
-/// Where the kernel does not allow it (some sandboxes) it stays silent, and time-outs do the work.
+/// If the kernel does not allow it (some sandboxes), it reports nothing and timeouts do the work.
 @NetworkActor
 package final class NetworkMonitor {
     package static let shared = NetworkMonitor()
 
     package enum Change: Hashable, Sendable {
-        /// The last way out is gone.
+        /// The last default route is gone.
         case lost
-        /// There is a way out again.
+        /// A default route is available again.
         case returned
-        /// There is another way out than before: connections over the old one may be dead.
+        /// The default route changed: connections over the old one may be dead.
         case changed
     }
 
-    /// Keeps an observer: letting go of it ends the observation.
+    /// An observation, which ends when this object is released.
     package final class Observation: Sendable {
         private let onEnd: @Sendable () -> Void
 
@@ -40,7 +40,7 @@ package final class NetworkMonitor {
     private var settleTimer: NetworkTimer?
     private var isRefreshing = false
 
-    /// Messages of one change come in bursts; what matters is where they end.
+    /// The messages of one change arrive in bursts; only the final state matters.
     private static let settleTime = Duration.milliseconds(50)
 
     private init() {
@@ -76,7 +76,7 @@ package final class NetworkMonitor {
         refresh()
     }
 
-    /// Asks the kernel for all routes, then for all addresses; each answer ends with `NLMSG_DONE`.
+    /// Asks the kernel for all routes, then for all addresses. Each answer ends with `NLMSG_DONE`.
     private func refresh() {
         guard !isRefreshing else { return }
         routes.beginRefresh()
@@ -91,7 +91,7 @@ package final class NetworkMonitor {
         var buffer = [UInt8](repeating: 0, count: 32 << 10)
         while true {
             let count = recv(socket, &buffer, buffer.count, 0)
-            if count < 0, errno == ENOBUFS {  // messages were lost: ask for everything
+            if count < 0, errno == ENOBUFS {  // messages were lost: query everything
                 isRefreshing = false
                 settle()
                 continue

@@ -1,14 +1,14 @@
 import CLinux
 
-/// The system's default routes and the addresses that they are used from, read from rtnetlink messages (rtnetlink(7)).
+/// The system's default routes and their source addresses, read from rtnetlink messages (rtnetlink(7)).
 struct RouteTable {
     enum News: Hashable {
         case nothing
-        /// A link, address or route changed: time for a refresh.
+        /// A link, address or route changed: refresh.
         case somethingChanged
-        /// Time for the second question, ``addressRequest``.
+        /// The routes are complete: send ``addressRequest``.
         case routesRead
-        /// A refresh is complete. Nil: the ways out are the same, or it was the first.
+        /// A refresh is complete. Nil if the default routes are unchanged, or if it was the first one.
         case refreshed(NetworkMonitor.Change?)
     }
 
@@ -18,11 +18,11 @@ struct RouteTable {
         let family: UInt8
     }
 
-    /// A way out: a default route of the main table.
+    /// A default route of the main table.
     private struct Route: Hashable {
         let use: Use
         let gateway: [UInt8]
-        /// A connection dies with the address that it was made from, though the route stays.
+        /// A connection dies with its source address, even if the route stays.
         var addresses: Set<[UInt8]> = []
     }
 
@@ -58,7 +58,6 @@ struct RouteTable {
         comingAddresses = [:]
     }
 
-    /// Takes the messages of one read.
     mutating func read(_ bytes: UnsafeRawBufferPointer) -> News {
         var news = News.nothing
         var offset = 0
@@ -73,7 +72,7 @@ struct RouteTable {
             case (Int(NLMSG_DONE), Self.addressSequence):
                 news = .refreshed(finishRefresh())
             case (Int(NLMSG_ERROR), Self.routeSequence), (Int(NLMSG_ERROR), Self.addressSequence):
-                news = .refreshed(nil)  // refused: what was known stays
+                news = .refreshed(nil)  // refused: keep the known state
             case (Int(RTM_NEWROUTE), Self.routeSequence):
                 if let route = Self.defaultRoute(body) { comingRoutes.append(route) }
             case (Int(RTM_NEWADDR), Self.addressSequence):
@@ -101,7 +100,7 @@ struct RouteTable {
         return known.isEmpty ? .returned : .changed
     }
 
-    /// A default route over a link that is up.
+    /// Parses a default route over a link that is up.
     private static func defaultRoute(_ body: UnsafeRawBufferPointer) -> Route? {
         guard body.count >= MemoryLayout<rtmsg>.size else { return nil }
         let message = body.loadUnaligned(as: rtmsg.self)
@@ -120,7 +119,7 @@ struct RouteTable {
         return Route(use: Use(interface: interface, family: message.rtm_family), gateway: gateway)
     }
 
-    /// An address that reaches beyond its link.
+    /// Parses an address with a scope beyond its link.
     private static func globalAddress(_ body: UnsafeRawBufferPointer) -> (Use, [UInt8])? {
         guard body.count >= MemoryLayout<ifaddrmsg>.size else { return nil }
         let message = body.loadUnaligned(as: ifaddrmsg.self)

@@ -4,15 +4,15 @@ import Transport
 
 /// The bytes of a connection that libcurl opened.
 ///
-/// A plain connection is taken out of libcurl's hands: it closes what it believes to be idle for two minutes. Over TLS,
-/// where the connection's state is in libcurl, a connection cache of its own keeps others away from it
+/// A plain connection is used without libcurl, which would close it after two minutes because it seems idle. With TLS,
+/// libcurl holds the connection's state; there, a separate connection cache isolates it
 /// (``EasyHandle/isolateConnection()``).
 @NetworkActor
 final class ByteStream {
     enum Outcome {
         case bytes(Int)
         case wouldBlock
-        /// Nil: the peer has closed its side.
+        /// The end of the stream; nil if the peer closed its side.
         case ended(TransportError?)
     }
 
@@ -25,16 +25,15 @@ final class ByteStream {
     let descriptor: Int32
     private let server: String
     private var carrier: Carrier
-    /// What OpenSSL could not write: it wants to see the same bytes at the same address again (SSL_write(3)).
+    /// The bytes that OpenSSL could not write. It requires the same bytes at the same address again (SSL_write(3)).
     private var retry: UnsafeMutableRawBufferPointer?
-    /// The end that came behind the last bytes.
     private var end: Outcome?
-    /// What is handed to OpenSSL at once: one TLS record.
+    /// The amount to pass to OpenSSL at once: one TLS record.
     private static let recordSize = 16 << 10
 
-    /// Takes over the connection that `handle` has made, and the handle with it.
+    /// Takes over the connection that `handle` opened, and the handle with it.
     ///
-    /// - Parameter isPlain: Whether the descriptor carries the bytes as they are.
+    /// - Parameter isPlain: Whether the descriptor carries the bytes unencrypted.
     init(takingOver handle: EasyHandle, isPlain: Bool) throws(TransportError) {
         server = handle.server
         let descriptor = handle.activeSocket
@@ -60,7 +59,7 @@ final class ByteStream {
         TransportError(.connectionLost, "the connection to \(server) ended at once")
     }
 
-    /// Whether a read that brought less than was asked for has emptied the descriptor.
+    /// Whether a read that returned less than requested has emptied the descriptor.
     var isPlain: Bool {
         switch carrier {
         case .plain: true
@@ -68,7 +67,7 @@ final class ByteStream {
         }
     }
 
-    /// Closes the descriptor. Who watches it stops doing so before.
+    /// Closes the descriptor. Cancel its watch first.
     func close() {
         switch carrier {
         case .plain: Glibc.close(descriptor)
@@ -90,7 +89,7 @@ final class ByteStream {
         }
     }
 
-    /// A call of libcurl brings one TLS record at most; several of them fill the buffer.
+    /// A call of libcurl returns one TLS record at most, so several calls fill the buffer.
     private func readRecords(of handle: EasyHandle, into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
         if let end { return end }
         var filled = 0
@@ -109,7 +108,7 @@ final class ByteStream {
         return .bytes(filled)
     }
 
-    /// Writes some of `bytes`. What it does not take must come first at the next call.
+    /// Writes some of `bytes`. Pass the unwritten rest first at the next call.
     func write(_ bytes: ArraySlice<UInt8>) -> Outcome {
         bytes.withUnsafeBytes { bytes in
             switch carrier {

@@ -4,24 +4,25 @@ import CLinux
 import Foundation
 package import Transport
 
-/// One WebSocket: libcurl opens the connection (name resolution, proxy, TLS), ``WebSocketMachine`` speaks.
+/// One WebSocket connection: libcurl opens it (name resolution, proxy, TLS), and ``WebSocketMachine`` speaks the
+/// protocol.
 @NetworkActor
 package final class WebSocketConnection {
     package enum Event {
-        /// libcurl has opened the connection, or could not: how far it got. Comes first.
+        /// libcurl opened the connection or failed: the steps it reached. The first event.
         case reached(ConnectionTimes)
         /// The handshake succeeded.
         case opened
-        /// The messages of one read in order, or a part of them after decompression. Empty if it was control frames or
-        /// a part of a message: the peer lives.
+        /// The messages of one read in order, or a part of them after decompression. Empty for control frames or a part
+        /// of a message, which show that the peer is alive.
         ///
         /// - Parameters:
-        ///   - bytes: How many were read; 0 if these messages were in an earlier read.
-        ///   - isMoreToRead: Whether more is likely to come at once.
+        ///   - bytes: The number of bytes read; 0 if these messages were in an earlier read.
+        ///   - isMoreToRead: Whether more is likely to follow at once.
         case received(WebSocketMessages, bytes: Int, isMoreToRead: Bool)
-        /// The peer has answered ``WebSocketConnection/ping()``.
+        /// The peer answered ``WebSocketConnection/ping()``.
         case pong
-        /// The last event, once.
+        /// The connection ended. The last event, reported once.
         case closed(WebSocketClosure)
     }
 
@@ -29,19 +30,20 @@ package final class WebSocketConnection {
         case idle
         case connecting(EasyHandle)
         case connected(ByteStream, DescriptorWatch)
-        /// Closed or dropped: nothing is reported any more.
+        /// Closed or dropped: nothing more is reported.
         case closed
     }
 
-    /// Bytes of one read. A TLS record brings at most 16 KiB, a busy plain connection all of it.
+    /// The maximum size of one read in bytes. A TLS record has at most 16 KiB, while a busy plain connection can fill
+    /// it.
     private static let readSize = 64 << 10
-    /// Reads, time and bytes that were inflated before others get their turn.
+    /// The limits of reads, time and inflated bytes per turn, after which other connections get theirs.
     private static let readsInARow = 16
     private static let turnLength = Duration.milliseconds(5)
     private static let inflatedBytesPerTurn = WebSocketMachine.inflatedBytesPerCall
-    /// What the last busy reads brought, until a connection ends. Held so that it is freed here, one for each that is
-    /// made: the next read gets its memory, while what other threads free tends to go back to the system, to be had
-    /// again at the price of page faults.
+    /// The chunks of the last busy reads, kept until a connection ends. Each new chunk frees an old one here, so that
+    /// the next read reuses its memory. Memory freed by other threads tends to go back to the system, at the price of
+    /// page faults.
     private static var lastChunks = noChunks
     private static let noChunks = [[UInt8]](repeating: [], count: 16)
     private static var nextChunk = 0
@@ -53,15 +55,16 @@ package final class WebSocketConnection {
     private var state = State.idle
     private var machine: WebSocketMachine?
     private var random = SystemRandomNumberGenerator()
-    /// Bytes that the kernel did not take yet.
+    /// The bytes that the kernel has not accepted yet.
     private var unsent: ArraySlice<UInt8> = []
-    /// How it ended, while the last bytes are still being written.
+    /// The end of the connection, while the last bytes are still being written.
     private var ending: WebSocketClosure?
-    /// Why nothing can be written any more. What the peer said before is still read: it may be a close frame.
+    /// The reason why nothing can be written any more. Data from the peer is still read, since it may contain a close
+    /// frame.
     private var writeFailure: TransportError?
     private var closeTimer: NetworkTimer?
     private var isReadScheduled = false
-    /// The last read brought a good part of what it could hold.
+    /// Whether the last read filled a good part of its buffer.
     private var isBusy = false
 
     /// - Parameter handler: Called on the I/O thread; it may call any method of the connection.
@@ -74,22 +77,22 @@ package final class WebSocketConnection {
     }
 
     isolated deinit {
-        // Not waiting for a look-up of its name, as the handle's own end would.
+        // Doesn't wait for a name look-up, as the handle's own end would.
         if case .connecting(let handle) = state { CurlMulti.shared.abandon(handle, owner: handle) }
     }
 
-    /// While true nothing is read: the peer is held back by TCP.
+    /// While true, nothing is read, and TCP holds back the peer.
     package var isReadingPaused = false {
         didSet {
             guard isReadingPaused != oldValue else { return }
             watchForWhatIsNeeded()
-            if isReading { scheduleRead() }  // TLS may hold bytes that epoll does not know of
+            if isReading { scheduleRead() }  // TLS may hold bytes that epoll does not see
         }
     }
 
     // MARK: Opening
 
-    /// Opens the connection. Called once.
+    /// Opens the connection. Call this once.
     package func start() {
         do throws(TransportError) {
             machine = try WebSocketMachine(request, using: &random)
@@ -125,7 +128,7 @@ package final class WebSocketConnection {
         flush()
     }
 
-    /// Whether the descriptor carries the WebSocket's bytes as they are: no TLS to the server nor to a proxy.
+    /// Whether the descriptor carries the WebSocket's bytes unencrypted: no TLS to the server or a proxy.
     private var isPlain: Bool {
         let proxies = options.proxy.map { [$0] } ?? Self.environmentProxies
         return request.url.hasPrefix("ws:") && !proxies.contains { $0.lowercased().hasPrefix("https:") }
@@ -136,7 +139,7 @@ package final class WebSocketConnection {
 
     // MARK: Receiving
 
-    /// Who closes reads on in spite of a pause, for the peer's answer.
+    /// While closing, reads in spite of a pause, to get the peer's answer.
     private var isReading: Bool { (!isReadingPaused || closeTimer != nil) && ending == nil }
 
     private func ready(_ events: UInt32) {
@@ -144,7 +147,7 @@ package final class WebSocketConnection {
         if events & ~EPOLLOUT.rawValue != 0, !isReadScheduled { read() }
     }
 
-    /// Reads and decodes as much as fits into one turn.
+    /// Reads and decodes as much as one turn allows.
     private func read() {
         let end = MonotonicInstant.now + Self.turnLength
         var inflated = 0
@@ -158,7 +161,7 @@ package final class WebSocketConnection {
                 case .bytes(let count):
                     isBusy = count >= Self.readSize / 4
                     inflated += receive(chunk)
-                    // A plain descriptor that had less than was asked for is empty; epoll tells when there is more.
+                    // A plain descriptor that returned less than requested is empty; epoll reports when there is more.
                     if count < Self.readSize, stream.isPlain, writeFailure == nil, machine?.hasRest != true { return }
                 case .wouldBlock:
                     if let writeFailure { ended(writeFailure) }
@@ -172,8 +175,8 @@ package final class WebSocketConnection {
         scheduleRead()
     }
 
-    /// A busy connection reads into memory that its messages go on to live in; one that brings little at a time into the
-    /// buffer of all, from which little is copied.
+    /// A busy connection reads into memory that its messages keep. One with little data reads into a shared buffer,
+    /// from which the data is copied.
     private func readChunk(from stream: ByteStream) -> (ByteStream.Outcome, [UInt8]) {
         var outcome = ByteStream.Outcome.wouldBlock
         guard isBusy else {
@@ -188,7 +191,7 @@ package final class WebSocketConnection {
             if case .bytes(let read) = outcome { count = read }
         }
         Self.lastChunks[Self.nextChunk] = chunk
-        // A few messages must not keep all of it.
+        // A few messages must not keep the whole chunk in memory.
         return (outcome, chunk.count < Self.readSize / 4 ? chunk.withUnsafeBytes { Array($0) } : chunk)
     }
 
@@ -205,23 +208,23 @@ package final class WebSocketConnection {
         }
     }
 
-    /// - Returns: How many bytes were inflated.
+    /// - Returns: The number of inflated bytes.
     private func receive(_ chunk: [UInt8]) -> Int {
         let wasInHandshake = machine?.isInHandshake == true
         guard let received = machine?.receive(chunk, using: &random) else { return 0 }
-        // Any server answers a handshake: that is no message, and no sign of life of the protocol above.
+        // Any server answers a handshake. That is no message, and no sign of life of the protocol above.
         tell(received, byteCount: wasInHandshake && received.messages.isEmpty ? nil : chunk.count)
         return received.inflatedByteCount
     }
 
-    /// Like ``receive(_:)``, but with the rest of an earlier read.
+    /// Like ``receive(_:)``, but for the rest of an earlier read.
     private func resume() -> Int {
         guard let received = machine?.resume(using: &random) else { return 0 }
         tell(received, byteCount: 0)
         return received.inflatedByteCount
     }
 
-    /// - Parameter byteCount: Nil: nothing was received that counts.
+    /// - Parameter byteCount: The number of bytes received; nil if they don't count as received data.
     private func tell(_ received: WebSocketMachine.Received, byteCount: Int?) {
         flush()
         if received.isOpened { handler(.opened) }
@@ -241,23 +244,22 @@ package final class WebSocketConnection {
 
     // MARK: Sending
 
-    /// Sends a text message. Nothing is sent before ``Event/opened`` or after the end.
+    /// Sends a text message. Does nothing before ``Event/opened`` or after the end.
     ///
-    /// - Throws: If more bytes wait already than the request's `maximumSendQueueSize` allows.
+    /// - Throws: An error if more bytes are already waiting than the request's `maximumSendQueueSize` allows.
     package func send(text: [UInt8]) throws(TransportError) {
         try checkSendQueue(adding: text.count)
         machine?.send(text: text, using: &random)
         scheduleFlush()
     }
 
-    /// Sends a binary message, under the same terms.
+    /// Sends a binary message, under the same conditions as ``send(text:)``.
     package func send(binary: [UInt8]) throws(TransportError) {
         try checkSendQueue(adding: binary.count)
         machine?.send(binary: binary, using: &random)
         scheduleFlush()
     }
 
-    /// Whether something waits to be written.
     package var hasUnsentBytes: Bool { !unsent.isEmpty || (machine?.outputCount ?? 0) > 0 }
 
     private func checkSendQueue(adding count: Int) throws(TransportError) {
@@ -269,13 +271,12 @@ package final class WebSocketConnection {
         }
     }
 
-    /// Sends a control ping.
     package func ping() {
         machine?.ping(using: &random)
         scheduleFlush()
     }
 
-    /// Says goodbye: the peer has the request's `closeTimeout` to answer. The end is reported.
+    /// Starts the closing handshake: the peer has the request's `closeTimeout` to answer. The end is reported.
     package func close(code: UInt16, reason: String) {
         switch state {
         case .idle, .closed: return
@@ -290,14 +291,14 @@ package final class WebSocketConnection {
         }
     }
 
-    /// Closes the descriptor at once. Nothing is reported any more.
+    /// Closes the descriptor at once. Nothing more is reported.
     package func drop() {
         release()
     }
 
     private var isFlushScheduled = false
 
-    /// Frames of one turn leave in one write.
+    /// Collects the frames of one turn into one write.
     private func scheduleFlush() {
         guard !isFlushScheduled else { return }
         isFlushScheduled = true

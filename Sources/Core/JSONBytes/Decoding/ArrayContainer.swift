@@ -1,4 +1,4 @@
-/// The elements of an array, one after the other.
+/// The elements of an array, in order.
 struct ArrayContainer: UnkeyedDecodingContainer {
     private let document: JSONDocument
     private let array: UInt32
@@ -18,7 +18,7 @@ struct ArrayContainer: UnkeyedDecodingContainer {
     var currentIndex: Int { Int(position) }
     var isAtEnd: Bool { position >= length }
 
-    /// Reads the next element; a failure leaves it the next one.
+    /// Reads the next element. On failure, it stays the next one.
     @inline(__always)
     private mutating func take<Value>(_ type: Any.Type, _ body: (UInt32) throws -> Value) throws -> Value {
         guard position < length else { throw atEnd(type) }
@@ -27,7 +27,7 @@ struct ArrayContainer: UnkeyedDecodingContainer {
         return value
     }
 
-    /// Nil for null, and behind the last element.
+    /// Nil for null and after the last element.
     @inline(__always)
     private mutating func takeIfPresent<Value>(_ body: (UInt32) throws -> Value) throws -> Value? {
         guard position < length else {

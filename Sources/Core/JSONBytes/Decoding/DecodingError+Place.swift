@@ -1,5 +1,5 @@
 extension DecodingError {
-    /// What is wrong and where, without the values.
+    /// The error and its location, without the values.
     package var place: String {
         switch self {
         case .keyNotFound(let key, let context):

@@ -1,77 +1,77 @@
 public import FoundationEssentials
 
-/// Decodes types of your own from JSON, as Foundation's `JSONDecoder` does, at a fraction of its cost.
+/// Decodes your types from JSON, like Foundation's `JSONDecoder`, at a fraction of its cost.
 ///
-/// The options have the names and meanings of those of `JSONDecoder`, and both give the same values and the same errors,
-/// but for this:
+/// The options have the same names and meanings as those of `JSONDecoder`, and both produce the same values and errors,
+/// with these exceptions:
 ///
-/// - The whole text must be JSON (RFC 8259) in UTF-8, without a byte order mark, even where nothing is read. `JSONDecoder`
-///   also takes UTF-16 and UTF-32, a comma behind the last member or element, and malformed numbers and escapes in what
-///   the type does not ask for.
+/// - The whole text must be JSON (RFC 8259) in UTF-8, without a byte order mark, even where nothing is read.
+///   `JSONDecoder` also accepts UTF-16 and UTF-32, a comma after the last member or element, and malformed numbers and
+///   escapes in parts that the type does not read.
 /// - Of equal keys the last counts, and `allKeys` has the order of the text.
 /// - Keys are equal if their bytes are: `é` in two spellings makes two keys.
-/// - Errors for numbers, dates, data and URLs that cannot be represented name their place. Those of `JSONDecoder` have an
-///   empty or a shorter path.
-/// - Keys in coding paths are of a type of this module, with the same texts.
-/// - A number with a fraction is never read as a whole number, however large it is. A whole number that fits the type is
-///   read however it is spelled, such as `9223372036854775807.0`, and one of 128 bits may have an exponent.
-/// - Texts of more than 512 MiB are refused. Both refuse more than 512 objects and arrays inside one another.
-/// - JSON5 and texts without their outermost braces are not read.
+/// - Errors for numbers, dates, data and URLs that cannot be represented contain their coding path. Those of
+///   `JSONDecoder` have an empty or a shorter path.
+/// - Keys in coding paths have a type of this module, with the same texts.
+/// - A number with a fraction is never read as a whole number, however large it is. A whole number that fits the type
+///   is read in any spelling, such as `9223372036854775807.0`, and a 128-bit one may have an exponent.
+/// - Texts of more than 512 MiB are refused. Both decoders refuse more than 512 levels of objects and arrays.
+/// - JSON5 and texts without their outermost braces are not supported.
 public struct JSONBytesDecoder: Sendable {
-    /// How dates are written.
+    /// The format of dates.
     public enum DateDecodingStrategy: Sendable {
         /// As `Date` decodes itself: seconds since 2001. The default.
         case deferredToDate
         case secondsSince1970
         case millisecondsSince1970
-        /// As RFC 3339 has it: `2026-01-31T12:00:00Z`.
+        /// RFC 3339: `2026-01-31T12:00:00Z`.
         case iso8601
         case custom(@Sendable (_ decoder: any Decoder) throws -> Date)
     }
 
-    /// How bytes are written.
+    /// The format of bytes.
     public enum DataDecodingStrategy: Sendable {
         /// As `Data` decodes itself: an array of numbers.
         case deferredToData
-        /// The default.
+        /// Base64. The default.
         case base64
         case custom(@Sendable (_ decoder: any Decoder) throws -> Data)
     }
 
-    /// How infinities and NaN are written, which JSON's numbers cannot express.
+    /// The format of infinities and NaN, which JSON's numbers cannot express.
     public enum NonConformingFloatDecodingStrategy: Sendable {
-        /// Not at all. The default.
+        /// Throws an error. The default.
         case `throw`
         case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// What the keys of a type are called in JSON. Dictionaries keep their keys in any case.
+    /// The names of a type's keys in JSON. The keys of dictionaries are never converted.
     public enum KeyDecodingStrategy: Sendable {
-        /// The same. The default.
+        /// The names as in the type. The default.
         case useDefaultKeys
-        /// `one_two` is read as `oneTwo`. Underscores at the beginning and the end stay.
+        /// `one_two` is read as `oneTwo`. Leading and trailing underscores stay.
         case convertFromSnakeCase
-        /// The closure returns the key for the last one of a path.
+        /// The closure returns the key to use for the last one of a path.
         case custom(@Sendable (_ codingPath: [any CodingKey]) -> any CodingKey)
     }
 
-    /// How dates are written: as `Date` decodes itself by default.
+    /// The format of dates; by default, `Date` decodes itself.
     public var dateDecodingStrategy = DateDecodingStrategy.deferredToDate
-    /// How bytes are written: in base64 by default.
+    /// The format of bytes; by default, base64.
     public var dataDecodingStrategy = DataDecodingStrategy.base64
-    /// How infinities and NaN are written: not at all by default.
+    /// The format of infinities and NaN; by default, they throw an error.
     public var nonConformingFloatDecodingStrategy = NonConformingFloatDecodingStrategy.throw
-    /// What keys are called in JSON: the same as in the type by default.
+    /// The names of keys in JSON; by default, the same as in the type.
     public var keyDecodingStrategy = KeyDecodingStrategy.useDefaultKeys
-    /// What types find in `userInfo` of their decoder.
+    /// The `userInfo` that types find in their decoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-    /// A decoder with the defaults of all options.
+    /// Creates a decoder with default options.
     public init() {}
 
-    /// The value that is all of `data`.
+    /// Decodes a value from all of `data`.
     ///
-    /// - Throws: `DecodingError`, or what the type throws.
+    /// - Throws: `DecodingError`, or an error of the type.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         try data.withUnsafeBytes { bytes in
             try decode(type, capacity: bytes.count) { output in
@@ -81,9 +81,9 @@ public struct JSONBytesDecoder: Sendable {
         }
     }
 
-    /// The value that is all of `bytes`.
+    /// Decodes a value from all of `bytes`.
     ///
-    /// - Throws: `DecodingError`, or what the type throws.
+    /// - Throws: `DecodingError`, or an error of the type.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         try decode(type, capacity: bytes.count) { output in
             output.update(fromContentsOf: bytes)
@@ -91,8 +91,8 @@ public struct JSONBytesDecoder: Sendable {
     }
 
     /// - Parameters:
-    ///   - capacity: Bytes.
-    ///   - write: Writes the text, and returns how long it is.
+    ///   - capacity: The buffer's size in bytes.
+    ///   - write: Writes the text and returns its length.
     package func decode<Value: Decodable>(
         _ type: Value.Type, capacity: Int, write: (UnsafeMutableBufferPointer<UInt8>) -> Int
     ) throws -> Value {

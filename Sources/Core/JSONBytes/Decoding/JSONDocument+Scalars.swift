@@ -49,7 +49,7 @@ extension JSONDocument {
 
     // MARK: Errors
 
-    /// The value is null, or of another type than asked for.
+    /// The value is null, or has another type than requested.
     @inline(never)
     func mismatch(_ type: Any.Type, _ node: UInt32) -> DecodingError {
         guard kind(node) == .null else { return typeMismatch(type, node) }

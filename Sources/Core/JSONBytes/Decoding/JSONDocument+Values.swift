@@ -1,10 +1,11 @@
 import FoundationEssentials
 
 extension JSONDocument {
-    /// A value of any type. What Foundation reads in its own way is read that way; all else reads itself.
+    /// Returns a value of any type. Types that Foundation decodes specially are read the same way; all others decode
+    /// themselves.
     @inline(__always)
     func value<Value: Decodable>(_ node: UInt32) throws -> Value {
-        // These spare numbers and texts in arrays, dictionaries and optionals the way over `init(from:)`.
+        // These save strings and numbers in arrays, dictionaries and optionals the detour through `init(from:)`.
         if Value.self == String.self { return unsafeBitCast(try string(node), to: Value.self) }
         if Value.self == Double.self { return unsafeBitCast(try float(node) as Double, to: Value.self) }
         if Value.self == Int.self { return unsafeBitCast(try integer(node) as Int, to: Value.self) }
@@ -28,7 +29,7 @@ extension JSONDocument {
 
     private func decoder(_ node: UInt32) -> ValueDecoder { ValueDecoder(document: self, node: node) }
 
-    /// The keys of a dictionary are data: no strategy converts them.
+    /// The keys of a dictionary are data, so no strategy converts them.
     private func dictionary<Value>(_ node: UInt32, as type: any KeysAsTheyStand.Type) throws -> Value {
         guard kind(node) == .object else { throw mismatch([String: Any].self, node) }
         keepKeys(of: node)

@@ -1,34 +1,34 @@
 import CVector
 import Glibc
 
-/// A JSON text with a decoder's view of it: what lies where, and how it is to be read.
+/// A JSON text, its index of nodes, and the decoder's options.
 ///
-/// One memory holds text and nodes. Decoders and containers keep the document alive, so that a type that keeps the
-/// decoder it was made from does no harm.
+/// One allocation holds text and nodes. Decoders and containers keep the document alive, so a type may safely keep the
+/// decoder that created it.
 final class JSONDocument {
     let text: UnsafePointer<UInt8>
     let nodes: UnsafeMutablePointer<JSONNode>
     let options: JSONBytesDecoder
     private let memory: UnsafeMutableRawPointer
-    /// Of objects with many members, with equal or escaped keys, or with converted ones: the values by key.
+    /// The values by key, of objects with many members, with equal or escaped keys, or with converted ones.
     private var indexes: [UInt32: [KeyText: UInt32]] = [:]
-    /// What `superDecoder` was asked for and the text does not have; read as null.
+    /// The values requested with `superDecoder` that the text lacks; read as null.
     private var missing: [(object: UInt32, key: any CodingKey)] = []
-    /// How the last coding path was found.
+    /// The steps that led to the last coding path.
     private var trail: [Step] = []
 
     private struct Step {
         var container: UInt32
-        /// A value inside, or its key.
+        /// A value inside the container, or its key.
         var child: UInt32
         var position: Int
     }
 
-    /// Nil if what is written is not one JSON value.
+    /// Returns nil if the written text is not exactly one JSON value.
     ///
     /// - Parameters:
-    ///   - capacity: Bytes.
-    ///   - write: Writes the text, and returns how long it is.
+    ///   - capacity: The buffer's size in bytes.
+    ///   - write: Writes the text and returns its length.
     init?(
         capacity: Int, options: JSONBytesDecoder, write: (UnsafeMutableBufferPointer<UInt8>) -> Int
     ) {
@@ -92,7 +92,6 @@ final class JSONDocument {
         return UnsafeBufferPointer(start: text + value.start, count: value.end - value.start)
     }
 
-    /// The text of a string or key.
     @inline(__always)
     func text(of node: UInt32) -> String {
         let value = self[node]
@@ -100,7 +99,7 @@ final class JSONDocument {
         return value.isSpecial ? JSONString.unescape(inside) : String(decoding: inside, as: UTF8.self)
     }
 
-    /// A value that the text does not have.
+    /// Returns a node for a value that the text lacks.
     func missing(_ key: any CodingKey, in object: UInt32) -> UInt32 {
         missing.append((object, key))
         return Self.isMissing | UInt32(missing.count - 1)
@@ -116,7 +115,8 @@ final class JSONDocument {
         return name.withUTF8 { find($0, in: object) }
     }
 
-    /// Looks at the key behind the last one found first: most programs ask in the order in which most servers write.
+    /// Looks at the key after the last one found first, because most programs read keys in the order in which servers
+    /// write them.
     private func find(_ name: UnsafeBufferPointer<UInt8>, in object: UInt32) -> UInt32? {
         let all = self[object]
         var key = self[object + 1].head
@@ -147,19 +147,19 @@ final class JSONDocument {
         return index
     }
 
-    /// From now on, the keys of `object` are what the decoder's strategy makes of them.
+    /// Converts the keys of `object` with the decoder's strategy from now on.
     func convertKeys(of object: UInt32) {
         nodes[Int(object) + 1] = JSONNode(next: object + 2, convertsKeys: true)
         indexes[object] = nil
     }
 
-    /// From now on, the keys of `object` are what stands in the text.
+    /// Uses the keys of `object` as they are in the text from now on.
     func keepKeys(of object: UInt32) {
         nodes[Int(object) + 1] = JSONNode(next: object + 2)
         indexes[object] = nil
     }
 
-    /// The keys in the order of the text, each once.
+    /// Returns the keys in the order of the text, each once.
     func keys(of object: UInt32) -> [String] {
         var keys: [String] = []
         keys.reserveCapacity(Int(self[object].count))
@@ -191,10 +191,10 @@ final class JSONDocument {
 
     // MARK: Coding paths
 
-    /// The keys and positions from the top to a value.
+    /// Returns the keys and positions from the root to a value.
     ///
-    /// It is found by going down from the top, and takes up where the last one was found: values asked for in order cost
-    /// one walk over the text, not one each.
+    /// The search goes down from the root and resumes where the last one ended. Reading values in order thus costs one
+    /// walk over the text, not one each.
     func path(to target: UInt32) -> [any CodingKey] {
         if target & Self.isMissing != 0 {
             let (object, key) = missing[Int(target & ~Self.isMissing)]

@@ -1,10 +1,10 @@
-/// One value or key of a ``JSONDocument``. An object or array takes two in a row; what is inside follows them.
+/// One value or key of a ``JSONDocument``. An object or array takes two nodes in a row, followed by its contents.
 struct JSONNode {
-    /// Of a string, number or literal, where its first byte stands. Of an object or array: flags, and how many members or
-    /// elements it has.
+    /// For a string, number or literal, the position of its first byte. For an object or array, flags and the number of
+    /// members or elements.
     var head: UInt32
-    /// Of a string, where its closing quote stands; of a number or literal, the byte behind it; either with a flag. Of an
-    /// object or array, the node behind all that is inside.
+    /// For a string, the position of its closing quote; for a number or literal, the position after it; either with a
+    /// flag. For an object or array, the node after its contents.
     var tail: UInt32
 
     enum Kind {
@@ -31,13 +31,13 @@ struct JSONNode {
         (self.head, self.tail) = (head, tail)
     }
 
-    /// The first node of an object or array that is being read.
+    /// Creates the first node of an object or array that is being read.
     @inline(__always)
     static func opening(isObject: Bool, in parent: UInt32) -> JSONNode {
         JSONNode(head: container | (isObject ? object : 0), tail: parent)
     }
 
-    /// The second node of an object that is being read: which hashes its keys have.
+    /// Creates the second node of an object that is being read: the hashes of its keys so far.
     @inline(__always)
     init(hashes: UInt64) {
         head = UInt32(truncatingIfNeeded: hashes)
@@ -47,15 +47,15 @@ struct JSONNode {
     @inline(__always)
     var hashes: UInt64 { UInt64(tail) << 32 | UInt64(head) }
 
-    /// The second node of an object that was read.
+    /// Creates the second node of an object that was read.
     ///
-    /// - Parameter next: The key that is probably asked for next.
+    /// - Parameter next: The key that is probably requested next.
     @inline(__always)
     init(next: UInt32, convertsKeys: Bool = false) {
         self.init(head: next, tail: convertsKeys ? 1 : 0)
     }
 
-    /// Of an object's second node: whether its keys are converted by the decoder's strategy.
+    /// For an object's second node: whether its keys are converted with the decoder's strategy.
     var convertsKeys: Bool { tail != 0 }
 
     @inline(__always)
@@ -64,14 +64,13 @@ struct JSONNode {
     @inline(__always)
     var isObject: Bool { head & (Self.container | Self.object) == Self.container | Self.object }
 
-    /// Of an object: whether two keys may be equal, or one has escapes.
+    /// For an object: whether two keys may be equal, or one has escapes.
     @inline(__always)
     var isIrregular: Bool {
         get { head & Self.irregular != 0 }
         set { head = newValue ? head | Self.irregular : head & ~Self.irregular }
     }
 
-    /// Members or elements.
     @inline(__always)
     var count: UInt32 {
         get { head & Self.counter }

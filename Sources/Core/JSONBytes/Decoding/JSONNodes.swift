@@ -1,18 +1,18 @@
 import CVector
 import Glibc
 
-/// Reads a whole JSON text (RFC 8259) into nodes, once, checking all of it but its UTF-8.
+/// Reads a whole JSON text (RFC 8259) into nodes in one pass. Validates everything except its UTF-8.
 struct JSONNodes {
-    /// Objects and arrays inside one another.
+    /// The maximum nesting of objects and arrays.
     static let maximumDepth = 512
 
-    /// Zeros follow the text: they end whatever is being read.
+    /// The number of zeros after the text, which end any value that is being read.
     static let padding = 32
 
-    /// Nodes for `length` bytes at most: one for each byte, and one more for each bracket that is still open.
+    /// The maximum number of nodes for `length` bytes: one for each byte, and one more for each open bracket.
     static func capacity(for length: Int) -> Int { length + min(length, maximumDepth) }
 
-    /// In objects of more members, an equal hash of two keys is not looked into.
+    /// In objects with more members, equal hashes of two keys are not checked further.
     static let searchedMembers: UInt32 = 32
 
     private let text: UnsafePointer<UInt8>
@@ -22,8 +22,8 @@ struct JSONNodes {
     private var count: UInt32 = 0
 
     /// - Parameters:
-    ///   - text: Followed by ``padding`` zeros.
-    ///   - nodes: Room for ``capacity(for:)``.
+    ///   - text: The text, followed by ``padding`` zeros.
+    ///   - nodes: A buffer for ``capacity(for:)`` nodes.
     init(_ text: UnsafePointer<UInt8>, length: Int, into nodes: UnsafeMutablePointer<JSONNode>) {
         self.text = text
         self.length = length
@@ -32,7 +32,7 @@ struct JSONNodes {
 
     private static let noParent = UInt32.max
 
-    /// False if the text is not JSON, or nested too deeply.
+    /// Returns false if the text is not JSON or is nested too deeply.
     mutating func read() -> Bool {
         var parent = Self.noParent
         var depth = 0
@@ -70,7 +70,7 @@ struct JSONNodes {
             default:
                 return false
             }
-            // Behind a value: the next one, or the end of one or more objects and arrays.
+            // After a value: the next one, or the end of one or more objects and arrays.
             while true {
                 guard parent != Self.noParent else {
                     _ = nextByte()
@@ -93,7 +93,7 @@ struct JSONNodes {
         }
     }
 
-    /// Goes past white space, and stays before the byte that it returns.
+    /// Skips white space and returns the next byte without consuming it.
     @inline(__always)
     private mutating func nextByte() -> UInt8 {
         while true {
@@ -116,7 +116,7 @@ struct JSONNodes {
         return count - 2
     }
 
-    /// - Returns: What it stands in.
+    /// - Returns: The enclosing container.
     private mutating func close(_ container: UInt32) -> UInt32 {
         let parent = nodes[Int(container)].tail
         nodes[Int(container)].tail = count
@@ -147,7 +147,7 @@ struct JSONNodes {
         }
     }
 
-    /// Reads a key and its colon, and notes if the object may have the same key already.
+    /// Reads a key and its colon, and records whether the object may already have the same key.
     @inline(__always)
     private mutating func key(of object: UInt32) -> Bool {
         let node = count
@@ -193,7 +193,6 @@ struct JSONNodes {
         return false
     }
 
-    /// The node behind a value.
     @inline(__always)
     static func node(after value: Int, in nodes: UnsafeMutablePointer<JSONNode>) -> Int {
         nodes[value].isContainer ? Int(nodes[value].tail) : value + 1
@@ -217,7 +216,7 @@ struct JSONNodes {
 }
 
 extension JSONNode {
-    /// Whether the string at this node, which has no escapes, is `name`.
+    /// Whether the string at this node, which has no escapes, equals `name`.
     @inline(__always)
     func isKey(_ name: UnsafeBufferPointer<UInt8>, in text: UnsafePointer<UInt8>) -> Bool {
         let length = Int(tail) &- Int(head) &- 1

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension JSONBytesDecoder.KeyDecodingStrategy {
-    /// The key of a type for one of a text.
+    /// Returns a type's key for a key of the text.
     func converted(_ key: String, after path: [any CodingKey]) -> String {
         switch self {
         case .useDefaultKeys: key

@@ -1,4 +1,3 @@
-/// The members of an object.
 struct ObjectContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let document: JSONDocument
     private let object: UInt32
@@ -24,7 +23,7 @@ struct ObjectContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return node
     }
 
-    /// Nil for null too.
+    /// Also nil for null.
     @inline(__always)
     private func nodeIfPresent(_ key: Key) -> UInt32? {
         guard let node = document.value(of: key, in: object), !document.isNull(node) else { return nil }

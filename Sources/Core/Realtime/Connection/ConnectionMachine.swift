@@ -1,31 +1,32 @@
 package import Basics
 import Transport
 
-/// The life of one connection as a value: no socket, clock or task inside.
+/// The life of one connection as a value, without a socket, clock or task inside.
 ///
-/// It decides when a transport is opened, pinged, closed and dropped, and when to try again. It never has two: a new
-/// transport is opened only by an action that follows the end of the one before. What a close code or an error means
-/// is the protocol's knowledge; it comes in as a ``Disposition``.
+/// It decides when to open, ping, close and drop a transport, and when to try again. It never has two transports: it
+/// opens a new one only in response to the end of the previous one. The protocol knows what a close code or an error
+/// means and passes that in as a ``Disposition``.
 ///
-/// It is a part of other machines, not a ``Machine`` by itself: each method returns its orders to the owner, which turns
-/// them into its own at once, with what it knows of their cause.
+/// It is part of other machines, not a ``Machine`` by itself. Each method returns its actions to the owner, which
+/// immediately turns them into its own, adding what it knows of their cause.
 package struct ConnectionMachine: Sendable {
     package struct Configuration: Hashable, Sendable {
         package var autoReconnect = true
-        /// Retries without a connection that lasts (``ConnectionMachine/stableAfter``) before giving up; nil is endless.
+        /// The number of retries without a stable connection (``ConnectionMachine/stableAfter``) before giving up; nil
+        /// for no limit.
         package var reconnectAttemptsMax: Int?
         package var reconnectPolicy = ReconnectPolicy.exponential()
-        /// From opening the transport, name resolution included, to the end of the protocol's handshake.
+        /// The time from opening the transport, including name resolution, to the end of the protocol's handshake.
         package var connectTimeout = Duration.seconds(15)
-        /// Silence before a ping; the smaller of this and what the server asks for counts.
+        /// The silence before a ping. The smaller of this and the server's value applies.
         package var activityTimeout = Duration.seconds(120)
-        /// Silence after a ping before the connection is given up.
+        /// The silence after a ping before the connection is given up.
         package var pongTimeout = Duration.seconds(30)
 
         package init() {}
     }
 
-    /// Tells one transport from its predecessors, whose late reports are ignored.
+    /// Distinguishes a transport from its predecessors, whose late reports are ignored.
     package struct TransportID: Hashable, Sendable {
         package let number: Int
 
@@ -34,7 +35,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// What the end of a transport asks for.
+    /// What to do when a transport ends.
     package enum Disposition: Hashable, Sendable {
         case backOff(atLeast: Duration)
         case retryImmediately
@@ -44,7 +45,7 @@ package struct ConnectionMachine: Sendable {
     package enum Failure: Hashable, Sendable {
         case connectTimedOut
         case pongTimedOut
-        /// The owner knows why: it reported the end.
+        /// The owner reported the end and so knows the reason.
         case transportEnded
     }
 
@@ -61,9 +62,9 @@ package struct ConnectionMachine: Sendable {
 
     package enum Action: Hashable, Sendable {
         case open(TransportID)
-        /// Ends the connection politely; its end is to be reported with ``transportEnded(_:disposition:now:)``.
+        /// Closes the connection cleanly. Report its end with ``transportEnded(_:disposition:now:)``.
         case close(TransportID)
-        /// Ends the connection at once, without a word to the peer and without a report.
+        /// Drops the connection at once, without notifying the peer and without a report.
         case drop(TransportID)
         case ping(TransportID)
         case failed(Failure, next: Next)
@@ -74,14 +75,14 @@ package struct ConnectionMachine: Sendable {
         case disconnected
         case connecting(TransportID, deadline: MonotonicInstant)
         case connected(TransportID, Liveness)
-        /// Asked to close; waiting for the transport's end.
+        /// Closing; waiting for the transport's end.
         case disconnecting(TransportID)
-        /// No transport; the next attempt is due at a moment.
+        /// No transport; the next attempt is due at the given time.
         case reconnecting(at: MonotonicInstant)
     }
 
     private struct Liveness {
-        /// From here on the connection counts as a success.
+        /// The time from which the connection counts as stable.
         let stableFrom: MonotonicInstant
         let activityTimeout: Duration
         var lastHeard: MonotonicInstant
@@ -91,19 +92,19 @@ package struct ConnectionMachine: Sendable {
         var isReadingPaused = false
     }
 
-    /// Retries at once that may follow each other before the back-off applies.
+    /// The number of consecutive immediate retries before the back-off applies.
     package static let maximumImmediateRetries = 2
-    /// A connection counts as a success after a random part between this and twice this: only then do the back-off and the
-    /// immediate retries start again. A server that greets and then fails must not be hammered, and when it fails at
-    /// some fixed age of a connection, its clients must not start again in step.
+    /// A connection counts as a success after a random time between this and twice this. Only then do the back-off and
+    /// the immediate retries start again. This keeps clients from hammering a server that greets and then fails, and
+    /// from reconnecting in step when it fails at a fixed age of a connection.
     package static let stableAfter = Duration.seconds(10)
 
     package var configuration: Configuration
-    /// Retries made since the last success or `connect()`; 0 during the first attempt and while connected.
+    /// The retries since the last success or `connect()`; 0 during the first attempt and while connected.
     package var attempts: Int { connectionState == .connected ? 0 : failures }
 
     private var state = State.disconnected
-    /// Failures since the last connection that lasted, or `connect()`.
+    /// The failures since the last stable connection or `connect()`.
     private var failures = 0
     private var immediateRetries = 0
     private var lastTransport = 0
@@ -124,7 +125,6 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The live transport, if there is one.
     package var transport: TransportID? {
         switch state {
         case .connecting(let id, _), .connected(let id, _), .disconnecting(let id): id
@@ -132,7 +132,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// Whether what `id` brings still counts: it is the live transport, and nobody asked to disconnect.
+    /// Whether data from `id` still counts: it is the live transport, and no disconnect was requested.
     package func isReceiving(from id: TransportID) -> Bool {
         switch state {
         case .connecting(let live, _), .connected(let live, _): live == id
@@ -140,7 +140,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// When ``timePassed(now:)`` has something to do next. Activity only moves it further away.
+    /// The time at which ``timePassed(now:)`` is next needed. Activity only postpones it.
     package var nextDeadline: MonotonicInstant? {
         switch state {
         case .connecting(_, let deadline): deadline
@@ -152,21 +152,21 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    // MARK: What the application asks
+    // MARK: Requests from the application
 
-    /// Connects, or retries now if a retry is being waited for. Nothing to do when connecting or connected.
+    /// Connects, or retries now if a retry is pending. Does nothing when connecting or connected.
     package mutating func connect(now: MonotonicInstant) -> [Action] {
         switch state {
         case .connecting, .connected:
             return []
         case .disconnected, .reconnecting:
             return startOver(now: now)
-        case .disconnecting(let id):  // the last word counts: do not wait for the old one's end
+        case .disconnecting(let id):  // the last request wins: don't wait for the old transport's end
             return [.drop(id)] + move(to: .disconnected) + startOver(now: now)
         }
     }
 
-    /// Disconnects for good, whatever is under way.
+    /// Disconnects for good, whatever the current state.
     package mutating func disconnect() -> [Action] {
         switch state {
         case .disconnected, .disconnecting:
@@ -180,16 +180,16 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// Ends everything at once: the owner is going away.
+    /// Ends everything at once, because the owner is going away.
     package mutating func shutDown() -> [Action] {
         let drop = transport.map { [Action.drop($0)] } ?? []
         return drop + move(to: .disconnected)
     }
 
-    // MARK: What the transport reports
+    // MARK: Reports from the transport
 
-    /// The protocol's handshake succeeded.
-    /// - Parameter activityTimeout: What the server asks for, if anything.
+    /// Reports that the protocol's handshake succeeded.
+    /// - Parameter activityTimeout: The server's activity timeout, if any.
     package mutating func established(_ id: TransportID, activityTimeout: Duration?, now: MonotonicInstant) -> [Action]
     {
         guard case .connecting(id, _) = state else { return [] }  // a late report
@@ -198,7 +198,7 @@ package struct ConnectionMachine: Sendable {
         return move(to: .connected(id, Liveness(stableFrom: stableFrom, activityTimeout: silence, lastHeard: now)))
     }
 
-    /// Anything was received.
+    /// Reports that data was received.
     package mutating func heard(_ id: TransportID, now: MonotonicInstant) {
         guard case .connected(id, var liveness) = state else { return }
         liveness.lastHeard = now
@@ -206,7 +206,7 @@ package struct ConnectionMachine: Sendable {
         state = .connected(id, liveness)
     }
 
-    /// What is to be answered has gone out only now: silence counts from here.
+    /// Reports that a message that expects an answer was only sent now. Silence counts from here.
     package mutating func asked(_ id: TransportID, now: MonotonicInstant) {
         switch state {
         case .connecting(id, _): state = .connecting(id, deadline: now + configuration.connectTimeout)
@@ -218,8 +218,8 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// A part of what is waited for was received, also of what ``established(_:activityTimeout:now:)`` will tell: it may
-    /// take any time as long as it comes.
+    /// Reports that part of an expected message arrived, including the one that leads to
+    /// ``established(_:activityTimeout:now:)``. It may take any time as long as data keeps arriving.
     package mutating func progressed(_ id: TransportID, now: MonotonicInstant) {
         if case .connecting(id, _) = state {
             state = .connecting(id, deadline: now + configuration.connectTimeout)
@@ -228,7 +228,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The owner stops or resumes reading. While it does not read, silence is not held against the peer.
+    /// Reports that the owner stops or resumes reading. While it does not read, silence is not held against the peer.
     package mutating func readingPaused(_ isPaused: Bool, now: MonotonicInstant) {
         guard case .connected(let id, var liveness) = state, liveness.isReadingPaused != isPaused else { return }
         liveness.isReadingPaused = isPaused
@@ -237,7 +237,7 @@ package struct ConnectionMachine: Sendable {
         state = .connected(id, liveness)
     }
 
-    /// The transport is gone, or is useless and must go: a live one is dropped.
+    /// Reports that the transport ended or is useless. A live transport is dropped.
     package mutating func transportEnded(
         _ id: TransportID, isAlive: Bool = false, disposition: Disposition, now: MonotonicInstant
     ) -> [Action] {
@@ -248,7 +248,7 @@ package struct ConnectionMachine: Sendable {
         case .disconnecting(id):
             return drop + move(to: .disconnected)
         case .disconnected, .reconnecting, .connecting, .connected, .disconnecting:
-            return []  // a late report of a transport that we have left
+            return []  // a late report of an abandoned transport
         }
     }
 
@@ -270,14 +270,15 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The system has lost its network: find out now whether the connection still lives.
+    /// Reports that the system lost its network. Checks at once whether the connection is still alive.
     package mutating func networkLost(now: MonotonicInstant) -> [Action] {
         guard case .connected(let id, let liveness) = state, liveness.pongDeadline == nil, !liveness.isReadingPaused
         else { return [] }
         return ping(id, liveness, now: now)
     }
 
-    /// The system has a network again, or another one: do not wait for a retry or for packets sent into the void.
+    /// Reports that the system has a network again, or a different one. Doesn't wait for a retry or for packets that
+    /// may be lost.
     package mutating func networkReturned(now: MonotonicInstant) -> [Action] {
         switch state {
         case .connected:

@@ -1,12 +1,12 @@
-/// Where a client stands with its server.
+/// The state of a client's connection to its server.
 ///
 ///     disconnected ─connect()─► connecting ─► connected ─disconnect()─► disconnecting ─► disconnected
 ///                                   ▲  │          │
 ///                          retry is │  ▼          ▼  attempt failed, or connection lost
 ///                          due      reconnecting
 ///
-/// ``connected`` means that the protocol's handshake is done, not merely that a socket is open. ``disconnected`` is
-/// at rest: nothing happens by itself any more. While a retry is being waited for the state is ``reconnecting``.
+/// ``connected`` means that the protocol's handshake is done, not merely that a socket is open. In ``disconnected``,
+/// nothing happens until you connect again. While a retry is pending, the state is ``reconnecting``.
 public enum ConnectionState: Int, Sendable, CaseIterable {
     case connecting = 0
     case connected = 1

@@ -1,21 +1,21 @@
 package import Basics
 
-/// How often a server is asked that makes work with every answer: a few times at once, then at an interval. No limit that a
-/// server which behaves ever meets.
+/// A rate limit for requests to a server whose every answer causes another request: a burst first, then one per
+/// interval. A well-behaved server never reaches it.
 package struct Pace: Sendable {
     private let interval: Duration
     private let burst: Int
-    /// When all that was done would have been, at the interval.
+    /// The time at which everything done so far would have been done at the interval.
     private var reached: MonotonicInstant?
 
     /// - Parameters:
-    ///   - interval: In the long run.
-    ///   - burst: How many may come one after the other before that counts.
+    ///   - interval: The time between requests in the long run.
+    ///   - burst: The number of requests allowed in a row before the interval applies.
     package init(interval: Duration, burst: Int) {
         (self.interval, self.burst) = (interval, burst)
     }
 
-    /// - Returns: When the next may come, if not at once.
+    /// - Returns: The time of the next request; nil if it may be sent at once.
     package mutating func done(now: MonotonicInstant) -> MonotonicInstant? {
         let next = max(reached ?? now, now) + interval
         reached = next

@@ -1,6 +1,6 @@
 import Basics
 
-/// How long to wait before each attempt to reconnect.
+/// The delay before each attempt to reconnect.
 public struct ReconnectPolicy: Sendable, Hashable {
     private enum Growth: Hashable {
         case exponential(base: Duration)
@@ -9,11 +9,11 @@ public struct ReconnectPolicy: Sendable, Hashable {
 
     private let growth: Growth
     private let isJittered: Bool
-    /// No wait is longer.
+    /// The upper limit of the delay.
     public var maximumDelay: Duration
 
     /// Attempt n, counted from 0, waits a random part of min(`maximumDelay`, `base` · 2ⁿ), so that the clients of a
-    /// failed server do not all come back at the same moment. The default policy.
+    /// failed server don't all return at the same moment. The default policy.
     public static func exponential(
         base: Duration = .seconds(1), maximumDelay: Duration = .seconds(120)
     ) -> ReconnectPolicy {
@@ -25,7 +25,7 @@ public struct ReconnectPolicy: Sendable, Hashable {
         ReconnectPolicy(growth: .quadratic, isJittered: false, maximumDelay: maximumDelay)
     }
 
-    /// The longest wait before attempt `attempt`, which without jitter is the wait itself.
+    /// The longest delay before attempt `attempt`. Without jitter, this is the delay itself.
     package func longestDelay(attempt: Int) -> Duration {
         switch growth {
         case .exponential(let base): min(maximumDelay.bounded, base.bounded * (1 << min(max(attempt, 0), 30)))
@@ -39,7 +39,7 @@ public struct ReconnectPolicy: Sendable, Hashable {
     }
 }
 
-/// SplitMix64: spreads retries. Seeded, so that a connection's life can be repeated; not for secrets.
+/// SplitMix64, to spread retries. Seeded, so that a connection's life can be replayed. Not for secrets.
 package struct JitterGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

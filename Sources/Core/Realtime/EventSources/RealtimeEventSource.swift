@@ -1,42 +1,42 @@
 import Basics
 public import Foundation
 
-/// Where events come from beside a client's own connection: the rooms of a Matrix session, a Pydio workspace.
+/// A source of events other than a client's own connection, such as the rooms of a Matrix session or a Pydio workspace.
 ///
-/// A client that it is attached to delivers its events to the bindings and sequences that its own events reach, in the
-/// order in which they are handed over.
+/// A client to which it is attached delivers its events to the same bindings and sequences as its own events, in the
+/// order in which the source hands them over.
 public protocol RealtimeEventSource: AnyObject, Sendable {
-    /// What the names of its channels start with: a word and a colon, such as `matrix:`. No channel of the Pusher
-    /// protocol can be called so.
+    /// The prefix of its channel names: a word and a colon, such as `matrix:`. No channel name of the Pusher protocol
+    /// can start this way.
     var channelPrefix: String { get }
 
-    /// Hands over what comes from now on, until it is detached. It does not keep `sink`.
+    /// Hands over new events to `sink` until it is detached. Does not retain `sink`.
     func attach(_ sink: any RealtimeEventSink)
 
-    /// Hands over nothing more.
+    /// Stops handing over events to `sink`.
     func detach(_ sink: any RealtimeEventSink)
 
-    /// Asks for no more events as long as `isHeld`: somebody behind `sink` reads too slowly. What is under way may still
-    /// come. Detaching ends it.
+    /// Stops requesting events while `isHeld`, because a reader behind `sink` is too slow. Pending events may still
+    /// arrive. Detaching releases the hold.
     func hold(_ isHeld: Bool, for sink: any RealtimeEventSink)
 }
 
-/// Who takes the events of a ``RealtimeEventSource``.
+/// A receiver of the events of a ``RealtimeEventSource``.
 public protocol RealtimeEventSink: AnyObject, Sendable {
-    /// Events in order.
+    /// Receives events in order.
     func receive(_ events: SourceEvents)
 
-    /// Something went wrong; told once.
+    /// Receives a failure; called once per failure.
     func receive(_ failure: SourceFailure)
 
-    /// Events of a channel did not come.
+    /// Receives a notice that events of a channel are missing.
     func receive(_ gap: SourceGap)
 
-    /// The source is in another state. Does nothing unless it is implemented.
+    /// Receives a new state of the source. The default implementation does nothing.
     func receive(_ state: SourceState)
 
-    /// All events that the source has before this position were handed over: it can go on from there. Sources without
-    /// positions never tell. Does nothing unless it is implemented.
+    /// Receives a position up to which the source has handed over all events, and from which it can resume. Sources
+    /// without positions never call this. The default implementation does nothing.
     func receive(reached position: String)
 }
 
@@ -48,35 +48,35 @@ extension RealtimeEventSink {
     public func receive(reached position: String) {}
 }
 
-/// A state that a source has come to.
+/// A state of a source.
 public struct SourceState: Sendable {
     /// The channel of the source as a whole.
     public let channelName: String
-    /// What it is, as far as all sources have the same.
+    /// The state in terms that all sources share.
     public let connectionState: ConnectionState
-    /// What it is to the source itself: a value of its own type, such as an `MXSessionState`.
+    /// The state in the source's own type, such as an `MXSessionState`.
     public let underlying: any Sendable
 
-    /// See the properties.
+    /// Creates a state; see the properties.
     public init(channelName: String, connectionState: ConnectionState, underlying: any Sendable) {
         (self.channelName, self.connectionState, self.underlying) = (channelName, connectionState, underlying)
     }
 }
 
-/// What went wrong at a source. `message` holds no secrets and no payloads.
+/// A failure of a source. `message` contains no secrets and no payloads.
 public struct SourceFailure: Sendable {
-    /// One sentence for people.
+    /// A sentence to show to people.
     public let message: String
     /// The channel concerned; nil for the source as a whole.
     public let channelName: String?
-    /// Whether the source tries again by itself.
+    /// Whether the source retries automatically.
     public let willRetry: Bool
-    /// How long until it does, if that is known.
+    /// The time until the retry, if known.
     public let retryAfter: Duration?
     /// The source's own error; nil if there is none.
     public let underlying: (any Error)?
 
-    /// See the properties.
+    /// Creates a failure; see the properties.
     public init(
         _ message: String, channelName: String? = nil, willRetry: Bool = false, retryAfter: Duration? = nil,
         underlying: (any Error)? = nil
@@ -89,19 +89,19 @@ public struct SourceFailure: Sendable {
     }
 }
 
-/// A time from which a channel's events did not come.
+/// A period from which events of a channel are missing.
 public struct SourceGap: Sendable, Hashable {
     /// The channel's name.
     public let channelName: String
-    /// When something was heard last before it.
+    /// The time at which data last arrived before the gap.
     public let start: Date
-    /// When events came again.
+    /// The time at which events arrived again.
     public let end: Date
-    /// The source's token for the point where events came again: who asks for the events before it passes it. Nil if nobody can
-    /// ask.
+    /// The source's token for the point where events arrived again. Pass it to request the events before it; nil if
+    /// they can't be requested.
     package let endPosition: String?
 
-    /// See the properties.
+    /// Creates a gap; see the properties.
     public init(channelName: String, start: Date, end: Date) {
         self.init(channelName: channelName, start: start, end: end, endPosition: nil)
     }

@@ -1,4 +1,4 @@
-/// Events that a source hands over, in order; put together in one piece of memory.
+/// Events that a source hands over, in order, packed into one buffer.
 public struct SourceEvents: Sendable {
     private struct Item: Sendable {
         let channel: String?
@@ -10,25 +10,25 @@ public struct SourceEvents: Sendable {
     private var bytes: [UInt8] = []
     private var items: [Item] = []
 
-    /// None yet.
+    /// Creates an empty collection.
     public init() {}
 
-    /// Whether there are none.
+    /// Whether it contains no events.
     public var isEmpty: Bool { items.isEmpty }
 
-    /// How many there are.
+    /// The number of events.
     public var count: Int { items.count }
 
-    /// Adds an event behind the others.
+    /// Appends an event.
     ///
     /// - Parameters:
     ///   - name: The event's name.
-    ///   - channel: The name of its channel; nil for an event that only global bindings get.
-    ///   - data: UTF-8 text, usually JSON; nil for none.
-    ///   - userId: Who caused it.
-    ///   - notifies: Whether it is one to tell the user of.
-    ///   - highlights: Whether it is one to point the user to.
-    ///   - origin: Whether it is new.
+    ///   - channel: The name of its channel; nil for an event that goes only to global bindings.
+    ///   - data: UTF-8 text, usually JSON, if any.
+    ///   - userId: The user who caused it.
+    ///   - notifies: Whether to notify the user of it.
+    ///   - highlights: Whether to highlight it for the user.
+    ///   - origin: Whether the event is new.
     public mutating func append(
         name: String, channel: String?, data: (some Sequence<UInt8>)?, userId: String? = nil, notifies: Bool = false,
         highlights: Bool = false, origin: EventOrigin = .live
@@ -54,7 +54,7 @@ public struct SourceEvents: Sendable {
         items.append(Item(channel: channel, layout: layout, range: start..<bytes.count, dataEnd: dataSpan.end))
     }
 
-    /// The events as bindings take them.
+    /// Returns the events in the form that bindings take.
     ///
     /// - Parameter channelID: The channel of a name, if it has bindings.
     package func batch(channelID: (String) -> EventRouter.ChannelID?) -> EventBatch {

@@ -1,10 +1,10 @@
-/// Events in order, each with its channel, all of them parts of the same bytes: what one read brought. Many cost little
-/// more to hand to another thread than one.
+/// The events of one read, in order, each with its channel, all of them parts of the same bytes. Handing a batch to
+/// another thread costs little more than handing over one event.
 package struct EventBatch: Sendable, RandomAccessCollection {
-    /// Without a channel it is for the global bindings alone.
+    /// An event and its channel. Without a channel, the event goes only to the global bindings.
     package typealias Element = (event: RealtimeEvent, channel: EventRouter.ChannelID?)
 
-    /// What successive events have in common.
+    /// The common properties of successive events.
     private struct Kind: Sendable {
         let layout: RealtimeEvent.Layout
         let channel: EventRouter.ChannelID?
@@ -14,7 +14,7 @@ package struct EventBatch: Sendable, RandomAccessCollection {
         let kind: UInt32
         let start: UInt32
         let end: UInt32
-        /// Counted from the start.
+        /// The end of the data, counted from the start.
         let dataEnd: UInt32
     }
 
@@ -22,13 +22,12 @@ package struct EventBatch: Sendable, RandomAccessCollection {
     private var kinds: [Kind] = []
     private var items: [Item] = []
 
-    /// - Parameter count: How many events are likely to come.
     package init(of bytes: [UInt8], expecting count: Int) {
         self.bytes = bytes
         items.reserveCapacity(count)
     }
 
-    /// Bytes that the batch keeps.
+    /// The number of bytes that the batch keeps in memory.
     package var byteCount: Int { bytes.count }
 
     package func isOf(_ bytes: [UInt8]) -> Bool {
@@ -37,19 +36,19 @@ package struct EventBatch: Sendable, RandomAccessCollection {
         }
     }
 
-    /// An event that is a part of this batch's bytes.
+    /// Appends an event that is part of this batch's bytes.
     package mutating func append(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
         items.append(
             Item(kind: UInt32(kinds.count), start: event.start, end: event.end, dataEnd: event.dataEnd))
         kinds.append(Kind(layout: event.layout, channel: channel))
     }
 
-    /// Before events whose frames begin with `head`.
+    /// Starts a run of events whose frames begin with `head`.
     package mutating func begin(_ head: EventHead) {
         kinds.append(Kind(layout: head.layout, channel: head.channel))
     }
 
-    /// An event whose frame begins with the head of the last ``begin(_:)``, without another event in between.
+    /// Appends an event whose frame begins with the head of the last ``begin(_:)``, without another event in between.
     package mutating func append(_ frame: Range<Int>) {
         items.append(
             Item(
@@ -71,7 +70,7 @@ package struct EventBatch: Sendable, RandomAccessCollection {
         RealtimeEvent(bytes: bytes, start: item.start, end: item.end, layout: kind.layout, dataEnd: item.dataEnd)
     }
 
-    /// Calls `body` with each event, its channel, and whether it has name and channel of the one before.
+    /// Calls `body` with each event, its channel, and whether it has the same name and channel as the previous one.
     package func forEach(_ body: (RealtimeEvent, EventRouter.ChannelID?, _ isLikeTheLast: Bool) -> Void) {
         var last: UInt32?
         for item in items {

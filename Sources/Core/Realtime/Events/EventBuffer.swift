@@ -1,56 +1,55 @@
 import Basics
 
-/// How a sequence deals with events that come faster than it is read. Beside the number of events, 64 MiB of memory that they
-/// keep are a limit of every policy.
+/// The policy for events that arrive faster than they are read. Besides the number of events, every policy limits the
+/// memory that they keep to 64 MiB.
 public enum EventBufferingPolicy: Sendable, Hashable {
-    /// Stops reading the socket while `limit` events wait, and goes on when half of them are taken, or when the loop is
-    /// left or cancelled. Nothing is lost, but everything else on the connection waits too. If it waits for long, that is
-    /// reported as an error.
+    /// Stops reading the socket while `limit` events are waiting. Resumes when half of them are taken, or when the loop
+    /// ends or is cancelled. Nothing is lost, but everything else on the connection waits too. A long wait is reported
+    /// as an error.
     case suspend(limit: Int)
-    /// Drops the oldest of `limit` waiting events for each new one.
+    /// Discards the oldest of `limit` waiting events for each new one.
     case dropOldest(limit: Int)
-    /// Ends the sequence after `limit` waiting events; the overflow is reported as an error.
+    /// Ends the sequence after `limit` waiting events and reports the overflow as an error.
     case fail(limit: Int)
 
     /// `suspend` at 1,024 events.
     public static let `default` = EventBufferingPolicy.suspend(limit: 1024)
 }
 
-/// A bounded queue between bindings, which add, and one reader, who waits.
+/// A bounded queue between bindings, which add elements, and one reader, which waits for them.
 ///
-/// The reader is one task at a time. Elements come out in the order in which they were added.
+/// Only one task may read at a time. Elements are returned in the order in which they were added.
 package final class EventBuffer<Element: Sendable>: Sendable {
     package enum Added: Hashable, Sendable {
         case buffered
-        /// The buffer is full now: stop the source until ``init(policy:onRoom:)``'s `onRoom` is called.
+        /// Added, and the buffer is now full: stop the source until the `onRoom` closure of ``init(policy:onRoom:)`` is
+        /// called.
         case full
         case droppedOldest
-        /// The first one too many: the buffer takes no more.
+        /// Not added: the limit is exceeded and the buffer takes no more elements.
         case overflowed
-        /// Not taken: the buffer is finished.
         case finished
     }
 
     private struct Waiting {
         let element: Element
-        /// Bytes that it keeps in memory. Of the elements that share a read, the first counts the whole read.
+        /// The bytes that it keeps in memory. Among elements that share a read, the first counts the whole read.
         let byteCount: Int
-        /// Whether it counts a read in which there is more than itself.
+        /// Whether it counts a read that contains more than the element itself.
         var isView = false
     }
 
     private struct State {
         var elements = Queue<Waiting>()
-        /// Of the elements that wait.
         var byteCount = 0
-        /// The part of it that whole reads make up.
+        /// The part of it that consists of whole reads.
         var viewByteCount = 0
-        /// Where the read starts that the last element shares; nil if it shares none.
+        /// The start of the read that the last element shares, if any.
         var lastRead: UnsafeRawPointer?
         var isFinished = false
         var isFull = false
         var waiting: CheckedContinuation<Element?, Never>?
-        /// Whether somebody will call ``EventBuffer/wakeReader()``.
+        /// Whether a call of ``EventBuffer/wakeReader()`` is pending.
         var isToBeWoken = false
 
         var count: Int { elements.count }
@@ -70,18 +69,18 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         }
     }
 
-    /// Where an element lies among others.
+    /// The position of an element among others.
     private struct View {
         let read: UnsafeRawPointer?
         let readByteCount: Int
-        /// A copy of the element that keeps nothing else.
+        /// Returns a copy of the element that keeps nothing else in memory.
         let copy: (Element) -> Element
     }
 
-    /// Bytes of reads that may wait uncopied. A reader who keeps up never has more, and so costs no copies.
+    /// The bytes of reads that may wait uncopied. A reader that keeps up never has more, and so costs no copies.
     private static var maximumViewBytes: Int { 1 << 20 }
 
-    /// Bytes that may wait, whatever the policy's limit of elements: how large they are is the server's choice.
+    /// The bytes that may wait regardless of the policy's limit of elements, because the server determines their size.
     private static var maximumBytes: Int { 64 << 20 }
 
     private let policy: EventBufferingPolicy
@@ -90,9 +89,9 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     private let state = Lock(State())
 
     /// - Parameters:
-    ///   - wakeUps: Who wakes a waiting reader once several elements are there, which is much cheaper than one by one.
-    ///     Only where none is lost meanwhile: with ``EventBufferingPolicy/suspend(limit:)``.
-    ///   - onRoom: Called when a buffer that was full has room again, or will never be read any more.
+    ///   - wakeUps: Wakes a waiting reader once several elements are available, which is much cheaper than waking it
+    ///     for each one. Used only with ``EventBufferingPolicy/suspend(limit:)``, where no element is lost meanwhile.
+    ///   - onRoom: Called when a buffer that was full has room again or will never be read again.
     package init(
         policy: EventBufferingPolicy, wakeUps: ReaderWakeUps? = nil, onRoom: @escaping @Sendable () -> Void = {}
     ) {
@@ -103,13 +102,12 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
     package var count: Int { state.withLock { $0.count } }
 
-    /// Whether a reader waits.
     package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
 
-    /// An element whose size does not matter.
+    /// Adds an element whose size does not matter.
     package func add(_ element: Element) -> Added { add(element, byteCount: 0) }
 
-    /// - Parameter byteCount: What the element takes, as far as its sender decides that.
+    /// - Parameter byteCount: The part of the element's size that its sender controls.
     package func add(_ element: Element, byteCount: Int) -> Added { add(element, byteCount: byteCount, of: nil) }
 
     private func add(_ element: Element, byteCount: Int, of view: View?) -> Added {
@@ -120,7 +118,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
             let waiting = makeWaiting(element, byteCount, of: view, in: &state)
             let added = store(waiting, in: &state, &dropped)
             guard state.waiting != nil else { return (added, nil, false) }
-            // Who waits keeps up: a full buffer does not stop the source, but wakes at once.
+            // A waiting reader keeps up: instead of stopping the source, a full buffer wakes it at once.
             guard added != .full else { return (.buffered, handOver(&state), false) }
             defer { state.isToBeWoken = true }
             return (.buffered, nil, !state.isToBeWoken)
@@ -130,17 +128,17 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         return added
     }
 
-    /// What a waiting reader is given once the lock is free; without an element there will be no more. A tuple, since
-    /// the metadata of a generic type in here would be asked for with each event.
+    /// A waiting reader and its element, nil at the end, to pass on after the lock. A tuple, because a generic type here
+    /// would need its metadata for each event.
     private typealias HandedOver = (reader: CheckedContinuation<Element?, Never>, element: Element?)
 
-    /// Takes `element`, before which none waits, for the reader who waits.
+    /// Hands `element`, which has no predecessors, to the waiting reader.
     private func handOver(_ element: Element, _ state: inout State) -> HandedOver? {
         defer { state.waiting = nil }
         return state.waiting.map { ($0, element) }
     }
 
-    /// How an element waits: as it is as long as the reads that wait with it are few, otherwise as a copy.
+    /// Stores an element as it is while the reads in the buffer are few, otherwise as a copy.
     private func makeWaiting(_ element: Element, _ byteCount: Int, of view: View?, in state: inout State) -> Waiting {
         guard let view else {
             state.lastRead = nil
@@ -157,17 +155,17 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         return Waiting(element: element, byteCount: view.readByteCount, isView: true)
     }
 
-    /// Takes the first element for the reader who waits, if there is one.
+    /// Hands the first element to the waiting reader, if there is one.
     private func handOver(_ state: inout State) -> HandedOver? {
         guard let reader = state.waiting else { return nil }
         state.waiting = nil
         let element = state.removeFirst()
-        // The source was never told of a buffer that is full while somebody waits.
+        // While a reader waits, the source was never told that the buffer is full.
         state.isFull = false
         return (reader, element)
     }
 
-    // What is called for each event is compiled for events too: callers in other modules cannot do that.
+    // Functions called for each event are specialized for events here, since callers in other modules can't do that.
     @_specialize(where Element == RealtimeEvent)
     private func wakeReader() {
         let handedOver = state.withLock { state in
@@ -206,10 +204,10 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         }
     }
 
-    /// Takes no more elements, so that a stopped source can go on; those that wait can still be read.
+    /// Accepts no more elements, so that a stopped source can resume. Waiting elements can still be read.
     package func finish() { finish(keepingElements: true) }
 
-    /// The reader is gone: frees what waits and lets a stopped source go on.
+    /// Discards waiting elements and lets a stopped source resume, because the reader is gone.
     package func close() { finish(keepingElements: false) }
 
     private func finish(keepingElements: Bool) {
@@ -224,12 +222,13 @@ package final class EventBuffer<Element: Sendable>: Sendable {
             }
             return (discarded, wasFull, handOver(&state))
         }
-        _ = discarded  // let go of after the lock
+        _ = discarded  // released after the lock
         handedOver.map { $0.reader.resume(returning: $0.element) }
         if wasFull { onRoom() }
     }
 
-    /// The next element, or nil when the buffer is finished and empty or the task is cancelled, which closes it.
+    /// Returns the next element, or nil when the buffer is finished and empty, or when the task is cancelled, which
+    /// closes the buffer.
     @_specialize(where Element == RealtimeEvent)
     package func next() async -> Element? {
         if Task.isCancelled { close() }
@@ -242,7 +241,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         return await wait()
     }
 
-    /// The elements that are there, in order.
+    /// Returns the available elements, in order.
     package func takeWaiting(limit: Int) -> [Element] {
         let (elements, hasRoom) = state.withLock { state in
             var elements: [Element] = []
@@ -253,7 +252,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         return elements
     }
 
-    /// The next element, which may have come since ``next()`` looked.
+    /// Waits for the next element, which may have arrived since ``next()`` checked.
     func wait() async -> Element? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -281,7 +280,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 }
 
 extension EventBuffer where Element == RealtimeEvent {
-    /// The same for events, of which there are many: not generic for its callers in other modules.
+    /// Adds an event. Not generic, because events are frequent and callers are in other modules.
     package func add(event: RealtimeEvent) -> Added {
         let read = event.bytes.withUnsafeBytes { (address: $0.baseAddress, byteCount: $0.count) }
         return add(

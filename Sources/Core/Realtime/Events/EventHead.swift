@@ -1,17 +1,17 @@
 import Glibc
 
-/// How an event's frame begins: all up to its data. Often the next frame begins the same way and differs in its data
-/// alone; then nobody has to look again what is what, and whose it is.
+/// The beginning of an event's frame, up to its data. Often the next frame begins the same way and differs only in its
+/// data. It then needs no parsing and no lookup of its channel.
 package final class EventHead: Sendable {
-    /// From the frame's first byte to the quote that opens the data.
+    /// The bytes from the frame's first one to the quote that opens the data.
     package let prefix: [UInt8]
     let layout: RealtimeEvent.Layout
     package let channel: EventRouter.ChannelID?
 
-    /// Bytes. Longer beginnings are not worth keeping, one for each channel.
+    /// In bytes. Longer beginnings are not worth keeping, one for each channel.
     private static let maximumPrefix: UInt32 = 1024
 
-    /// Nil if something stands behind the data, the event is not a view of a frame, or its names are very long.
+    /// Returns nil if anything follows the data, the event is not a view of a frame, or its names are very long.
     package init?(of event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
         let layout = event.layout
         guard let frame = event.frame, layout.dataForm == .jsonString, !layout.isKept,
@@ -24,7 +24,7 @@ package final class EventHead: Sendable {
         self.channel = channel
     }
 
-    /// Where the channel's name stands in a frame that begins the same way up to there.
+    /// Returns the position of the channel's name in a frame that begins the same way up to it.
     package func channelName(in bytes: [UInt8], _ frame: Range<Int>) -> Range<Int>? {
         let start = frame.lowerBound + Int(layout.channel.start)
         guard layout.channel.isPresent, start < frame.upperBound else { return nil }
@@ -37,10 +37,9 @@ package final class EventHead: Sendable {
         }
     }
 
-    /// Bytes behind the data: a quote and a brace.
+    /// The number of bytes after the data: a quote and a brace.
     package static let tail = 2
 
-    /// Where the data starts if the frame begins this way.
     @inline(__always)
     package func dataStart(_ bytes: UnsafeBufferPointer<UInt8>, _ frame: Range<Int>) -> Int? {
         guard frame.count >= prefix.count + Self.tail,

@@ -1,18 +1,18 @@
 import Basics
 
-/// Who wants which events: bindings to everything, to a channel, and to one event of a channel.
+/// The bindings to events: to all events, to a channel, and to one event of a channel.
 ///
-/// For one event the global bindings come first, then the channel's, each in order of binding. A lookup costs one
-/// dictionary access for the channel and one for the event at most, whatever the number of bindings elsewhere.
+/// For each event, global bindings come first, then the channel's, each in order of binding. A lookup costs at most one
+/// dictionary access for the channel and one for the event, whatever the number of other bindings.
 ///
-/// What removes bindings returns them: the last reference to whatever a handler holds must not go while the owner's
-/// lock is held.
+/// Methods that remove bindings return them, because the last reference to an object that a handler retains must not be
+/// released while the owner's lock is held.
 package struct EventRouter: Sendable {
     package typealias Handler = @Sendable (RealtimeEvent) -> Void
 
     package struct Binding: Sendable {
         package let id: BindingID
-        /// It ends with the sequence that it fills, not when everything is unbound.
+        /// Whether it belongs to a sequence. It then ends with the sequence, not when everything is unbound.
         let isOfSequence: Bool
         package let handler: Handler
     }
@@ -32,8 +32,8 @@ package struct EventRouter: Sendable {
         package var string: String { String(number) }
     }
 
-    /// One subscription to a channel. Subscribing again after unsubscribing gives another, so that events which
-    /// were on their way cannot reach the new bindings.
+    /// One subscription to a channel. Subscribing again after unsubscribing creates a new one, so that pending events
+    /// cannot reach the new bindings.
     package struct ChannelID: Hashable, Sendable, Comparable {
         package let number: Int
 
@@ -43,19 +43,18 @@ package struct EventRouter: Sendable {
 
         package static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
 
-        /// Of a channel that cannot be subscribed.
+        /// The ID of a channel that cannot be subscribed to.
         package static let none = Self(number: 0)
     }
 
     private struct ChannelBindings {
-        /// Those to all events.
         var all: [Binding] = []
-        /// For each event that has bindings of its own: these and those to all events, in order of binding.
+        /// For each event that has bindings of its own: these and the bindings to all events, in order of binding.
         var byName: [ByteKey: [Binding]] = [:]
 
         var everything: [Binding] { all + byName.values.joined() }
 
-        /// A list that only repeats the bindings to all events needs no entry.
+        /// Removes lists that only repeat the bindings to all events.
         mutating func removeNeedlessLists() {
             byName = byName.filter { $0.value.count > all.count }
         }
@@ -67,9 +66,10 @@ package struct EventRouter: Sendable {
     private var channels: [ChannelID: ChannelBindings] = [:] {
         didSet { changed() }
     }
-    /// The last of each channel since something was bound or unbound: they hold no binding that is not above.
+    /// The last route of each channel since the last change. Routes hold only bindings that are also in the properties
+    /// above.
     private var routes: [ChannelID: Route] = [:]
-    /// Tells whoever keeps a ``Route`` that it may be out of date.
+    /// Shows whether a stored ``Route`` may be out of date.
     package let version: RouterVersion
     private var lastBinding = 0
 
@@ -94,7 +94,7 @@ package struct EventRouter: Sendable {
 
     package func hasChannel(_ id: ChannelID) -> Bool { channels[id] != nil }
 
-    /// Forgets the channel with its bindings: nothing is delivered to it any more.
+    /// Removes the channel with its bindings. No more events are delivered to it.
     package mutating func removeChannel(_ id: ChannelID) -> [Binding] {
         channels.removeValue(forKey: id)?.everything ?? []
     }
@@ -107,8 +107,8 @@ package struct EventRouter: Sendable {
         return binding.id
     }
 
-    /// Binds to one event, or with nil to all events of the channel. A channel that is gone has no events: the id
-    /// returned then stands for nothing.
+    /// Binds to one event, or to all events of the channel if `event` is nil. For a channel that is gone, the returned
+    /// ID has no effect.
     package mutating func bind(
         to channel: ChannelID, event: String?, isOfSequence: Bool = false, _ handler: @escaping Handler
     ) -> BindingID {
@@ -135,7 +135,7 @@ package struct EventRouter: Sendable {
         return global
     }
 
-    /// Unbinds `id` from one event, or with nil wherever the channel has it. An unknown id unbinds nothing.
+    /// Unbinds `id` from one event, or from the whole channel if `event` is nil. Ignores an unknown ID.
     package mutating func unbind(_ id: BindingID, from channel: ChannelID, event: String? = nil) -> [Binding] {
         guard var bindings = channels[channel] else { return [] }
         let removed = bindings.everything.filter { $0.id == id }
@@ -151,7 +151,6 @@ package struct EventRouter: Sendable {
         return removed
     }
 
-    /// Unbinds everything that was bound to this event by name.
     package mutating func unbindAll(from channel: ChannelID, event: String) -> [Binding] {
         guard var bindings = channels[channel], let list = bindings.byName[ByteKey(event)] else { return [] }
         let all = Set(bindings.all.map(\.id))
@@ -173,18 +172,18 @@ package struct EventRouter: Sendable {
 
     // MARK: Routing
 
-    /// The way of `event` and of those like it.
+    /// Returns the route of `event` and of events like it.
     package mutating func route(of event: RealtimeEvent, on channel: ChannelID?) -> Route {
         let version = version.value
         guard let channel else { return Route(version: version, channel: nil, name: nil, global: global, bound: []) }
         if let route = routes[channel], route.isValid(for: event, on: channel, version: version) { return route }
-        guard let bindings = channels[channel] else {  // nothing is delivered to a channel that is gone
+        guard let bindings = channels[channel] else {  // a channel that is gone gets no events
             return Route(version: version, channel: channel, name: nil, global: [], bound: [])
         }
         guard let index = bindings.byName.index(forKey: event.nameKey) else {
             return Route(version: version, channel: channel, name: nil, global: global, bound: bindings.all)
         }
-        let (name, bound) = bindings.byName[index]  // the name's own bytes: those of the event need not live on
+        let (name, bound) = bindings.byName[index]  // keep the name's own bytes: those of the event need not live on
         let route = Route(version: version, channel: channel, name: name, global: global, bound: bound)
         routes[channel] = route
         return route

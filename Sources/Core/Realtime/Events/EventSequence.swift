@@ -1,11 +1,11 @@
-/// Events as they come, for `for await`.
+/// An asynchronous sequence of events, for `for await`.
 ///
-/// Made by the call that returned it, which is the moment from which nothing is missed. It has one reader: iterate it
-/// once, from one task. It ends when its channel is unsubscribed, its client goes away, the reading task is cancelled,
-/// or its buffer overflows under ``EventBufferingPolicy/fail(limit:)``. Dropping it, leaving the loop, or cancelling the
-/// task unbinds it: what it has not delivered yet is discarded, and nothing waits for it any more.
+/// Nothing is missed from the moment the method that created it returns. It has one reader: iterate it once, from one
+/// task. It ends when its channel is unsubscribed, its client goes away, the reading task is cancelled, or its buffer
+/// overflows under ``EventBufferingPolicy/fail(limit:)``. Dropping it, leaving the loop, or cancelling the task unbinds
+/// it: undelivered events are discarded and nothing waits for it any more.
 public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
-    /// Reads the sequence, which ends with it.
+    /// The iterator. The sequence ends when its iterator is released.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let reader: Reader
 
@@ -13,7 +13,7 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
             self.reader = reader
         }
 
-        /// The next element in order; nil at the end.
+        /// Returns the next element in order, or nil at the end.
         @_specialize(where Element == RealtimeEvent)
         public mutating func next() async -> Element? {
             let element = await reader.source.buffer.next()
@@ -21,7 +21,7 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
             return element
         }
 
-        /// The next element in order; nil at the end.
+        /// Returns the next element in order, or nil at the end.
         @_specialize(where Element == RealtimeEvent)
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             let element = await reader.source.buffer.next()
@@ -29,7 +29,7 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
             return element
         }
 
-        /// The next element, and those that wait behind it; nil at the end.
+        /// Returns the next element and those waiting after it, or nil at the end.
         package mutating func nextBatch(limit: Int) async -> [Element]? {
             guard let first = await next() else { return nil }
             return [first] + reader.source.buffer.takeWaiting(limit: limit - 1)
@@ -48,14 +48,14 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
 
         deinit { end() }
 
-        /// May be called again.
+        /// Ends the sequence. May be called repeatedly.
         func end() {
             buffer.close()
             onEnd()
         }
     }
 
-    /// Goes with the last copy of its iterator, when the loop is left, though somebody may keep the sequence.
+    /// Released with the last copy of its iterator when the loop ends, even if the sequence is still retained.
     fileprivate final class Reader: Sendable {
         let source: Source
 
@@ -68,18 +68,17 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
 
     private let source: Source
 
-    /// - Parameter onEnd: Called when nobody reads any more; may be called more than once.
+    /// - Parameter onEnd: Called when the sequence has no reader any more. May be called more than once.
     package init(_ buffer: EventBuffer<Element>, onEnd: @escaping @Sendable () -> Void) {
         source = Source(buffer: buffer, onEnd: onEnd)
     }
 
-    /// Elements that wait to be read.
     package var waitingCount: Int { source.buffer.count }
 
-    /// Whether the reader has had everything, and waits for more.
+    /// Whether the reader has read everything and is waiting for more.
     package var isAwaited: Bool { source.buffer.isAwaited }
 
-    /// The iterator; see the type for how many there may be.
+    /// Returns the iterator. A sequence supports only one.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(reader: Reader(source: source))
     }

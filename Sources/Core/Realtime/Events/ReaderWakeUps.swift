@@ -1,7 +1,7 @@
 import Basics
 import Synchronization
 
-/// Readers of sequences who are to be woken once several events are there for them.
+/// The readers of sequences to wake once several events are available for them.
 package final class ReaderWakeUps: Sendable {
     private let waiting = Lock<[@Sendable () -> Void]>([])
     private let isEmpty = Atomic(true)
@@ -13,7 +13,8 @@ package final class ReaderWakeUps: Sendable {
         isEmpty.store(false, ordering: .releasing)
     }
 
-    /// Wakes them. Called before any other code of the application runs, which may wait for them, and after each batch.
+    /// Wakes the readers. Called before any other code of the application runs, which may wait for them, and after each
+    /// batch.
     package func run() {
         guard !isEmpty.load(ordering: .acquiring) else { return }
         isEmpty.store(true, ordering: .releasing)

@@ -1,18 +1,18 @@
 package import Basics
 
-/// Somebody who takes events, and for whom receiving stops while he is too slow.
+/// A reader of events. While it is too slow, receiving stops.
 package final class EventReader: Sendable {
     package enum Form: Sendable {
         /// Its buffer is full.
         case sequence
-        /// Too many callbacks wait for this one.
+        /// Too many callbacks are waiting for this one.
         case callback
     }
 
     package let form: Form
-    /// Nil: all events.
+    /// The event's name; nil for all events.
     package let eventName: String?
-    /// Nil: all channels.
+    /// The channel's name; nil for all channels.
     package let channelName: String?
 
     package init(_ form: Form, eventName: String?, channelName: String?) {
@@ -22,14 +22,13 @@ package final class EventReader: Sendable {
     }
 }
 
-/// Who is too slow, and since when.
+/// The readers that are too slow, and since when.
 ///
-/// A reader's hold and its release come from two threads, and so in any order: they are counted.
+/// A reader's hold and its release come from two threads, and so in any order. They are therefore counted.
 package struct ReadingHolds: Sendable {
-    /// A hold that lasts too long, or one that did and has ended.
+    /// A hold that is too long, or a reported one that has ended.
     package struct Report: Sendable {
         package let reader: EventReader
-        /// How long it has lasted.
         package let duration: Duration
     }
 
@@ -41,7 +40,7 @@ package struct ReadingHolds: Sendable {
     }
 
     private var holds: [ObjectIdentifier: Hold] = [:]
-    /// Whether somebody else's readers are too slow, who reports that.
+    /// Whether the readers of another owner, which reports them, are too slow.
     package var isHeldByOthers = false
 
     package init() {}
@@ -50,7 +49,7 @@ package struct ReadingHolds: Sendable {
 
     package mutating func hold(_ reader: EventReader, now: MonotonicInstant) { change(reader, by: 1, now: now) }
 
-    /// - Returns: The end of a hold that was reported.
+    /// - Returns: A report if the hold that ended had been reported.
     package mutating func release(_ reader: EventReader, now: MonotonicInstant) -> Report? {
         change(reader, by: -1, now: now)
     }
@@ -64,12 +63,12 @@ package struct ReadingHolds: Sendable {
         return hold.count == 0 && hold.isReported ? Report(reader: reader, duration: now - hold.start) : nil
     }
 
-    /// When the next hold will have lasted for `limit`.
+    /// Returns the time at which the next hold reaches `limit`.
     package func nextDeadline(limit: Duration) -> MonotonicInstant? {
         holds.values.lazy.filter { $0.count > 0 && !$0.isReported }.map { $0.start + limit }.min()
     }
 
-    /// The holds that have lasted for `limit`, longest first, each once.
+    /// Returns the holds that have reached `limit`, longest first, each once.
     package mutating func takeOverdue(limit: Duration, now: MonotonicInstant) -> [Report] {
         var reports: [Report] = []
         for (id, hold) in holds where hold.count > 0 && !hold.isReported && hold.start + limit <= now {
@@ -85,7 +84,7 @@ extension ReadingHolds.Report {
 
     private var event: String { reader.eventName.map { "“\($0.prefix(200))”" } ?? "any event" }
 
-    /// What happens as long as the hold lasts.
+    /// Describes the effect of the hold while it lasts.
     package var message: String {
         switch reader.form {
         case .sequence:
@@ -95,7 +94,7 @@ extension ReadingHolds.Report {
         }
     }
 
-    /// That it has ended.
+    /// Describes the end of the hold.
     package var endMessage: String {
         switch reader.form {
         case .sequence: "a sequence of \(event), which stopped receiving for \(seconds), is read again or has ended"

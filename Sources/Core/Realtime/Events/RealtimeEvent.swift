@@ -2,34 +2,35 @@ public import Basics
 import Glibc
 public import JSONBytes
 
-/// How old an event is.
+/// The age of an event.
 @nonexhaustive
 public enum EventOrigin: Hashable, Sendable {
-    /// It was published just now.
+    /// Published just now.
     case live
-    /// The last event of a cache channel, which the server kept and sends at each subscription.
+    /// The last event of a cache channel, which the server stores and sends at each subscription.
     case cache
-    /// The same, and the client has delivered it before: a reconnect brought it again.
+    /// Like ``cache``, but the client has already delivered it: a reconnect brought it again.
     case repeatedCache
 }
 
 /// One event of a channel, as bindings and sequences receive it.
 ///
-/// It is a view of the bytes that were received: each property reads them when asked, so an event that is only
+/// An event is a view of the bytes that were received. Each property reads them on access, so an event that is only
 /// counted or filtered costs next to nothing. Keep the values that you need rather than millions of events: an event
 /// may keep the bytes of its neighbours from the same read alive (up to 64 KiB).
 public struct RealtimeEvent: Sendable {
-    /// How the data stands in `bytes`.
+    /// The form of the data in `bytes`.
     @usableFromInline
     package enum DataForm: Sendable {
         case absent
-        /// UTF-8 text, to be taken as it is.
+        /// UTF-8 text, used as it is.
         case text
-        /// The inside of a JSON string without its quotes, proven well-formed.
+        /// The contents of a JSON string without its quotes, known to be well-formed.
         case jsonString
     }
 
-    /// Where a part stands, counted from the event's start. Empty and absent differ: see ``RealtimeEvent/Span/none``.
+    /// The position of a part, counted from the event's start. Empty and absent differ: see
+    /// ``RealtimeEvent/Span/none``.
     @usableFromInline
     package struct Span: Sendable {
         @usableFromInline let start: UInt32
@@ -46,7 +47,7 @@ public struct RealtimeEvent: Sendable {
         package var isPresent: Bool { start != .max }
     }
 
-    /// Which part is what. Equal for events whose frames begin alike.
+    /// The positions of the parts. Equal for events whose frames begin alike.
     @usableFromInline
     package struct Layout: Sendable {
         @usableFromInline package var name = Span.none
@@ -54,7 +55,7 @@ public struct RealtimeEvent: Sendable {
         @usableFromInline package var user = Span.none
         @usableFromInline package var dataStart: UInt32 = 0
         @usableFromInline package var dataForm = DataForm.absent
-        /// Whether it describes a message of the server, or what was put together here.
+        /// Whether the event is a message of the server, not one that was assembled here.
         package var isFrame = true
         var isKept = false
         var isRepeated = false
@@ -64,30 +65,30 @@ public struct RealtimeEvent: Sendable {
         package init() {}
     }
 
-    /// They may hold other events too.
+    /// The underlying bytes, which may contain other events too.
     @usableFromInline package let bytes: [UInt8]
-    /// Where this event starts there, and ends.
+    /// The start and the end of this event in the bytes.
     @usableFromInline let start: UInt32
     let end: UInt32
-    /// Counted from the start.
+    /// The end of the data, counted from the start.
     let dataEnd: UInt32
     @usableFromInline package private(set) var layout: Layout
 
-    /// Whether the event is new, or was kept by the server for new subscribers.
+    /// Whether the event is new or was stored by the server for new subscribers.
     public var origin: EventOrigin { layout.isKept ? (layout.isRepeated ? .repeatedCache : .cache) : .live }
 
     /// Whether the user's push rules ask for a notification of this event. Always false for events of the Pusher
     /// protocol, which has none.
     public var notify: Bool { layout.notifies }
 
-    /// Whether the user's push rules ask for this event to stand out, as one that names the user does.
+    /// Whether the user's push rules ask to highlight this event, as for one that names the user.
     public var highlight: Bool { layout.highlights }
 
-    /// A view of `bytes`. All parts must lie inside them, and name, channel and user must be plain text there.
+    /// Creates a view of `bytes`. All parts must lie inside them, and name, channel and user must be plain text there.
     ///
     /// - Parameters:
-    ///   - range: Where in `bytes` it lies; below 4 GiB.
-    ///   - dataEnd: Counted from its start, as all that `layout` says.
+    ///   - range: The event's position in `bytes`; below 4 GiB.
+    ///   - dataEnd: The end of the data, counted from the event's start like all positions in `layout`.
     package init(bytes: [UInt8], range: Range<Int>, layout: Layout, dataEnd: UInt32) {
         self.init(
             bytes: bytes, start: UInt32(truncatingIfNeeded: range.lowerBound),
@@ -102,7 +103,7 @@ public struct RealtimeEvent: Sendable {
         self.dataEnd = dataEnd
     }
 
-    /// An event that is not a view of a frame.
+    /// Creates an event that is not a view of a frame.
     package init(name: String, channel: String?, data: String?, userId: String? = nil) {
         var bytes: [UInt8] = []
         func append(_ text: String?) -> Span {
@@ -128,11 +129,11 @@ public struct RealtimeEvent: Sendable {
     /// The channel that the event belongs to; nil for an event of the connection itself.
     public var channelName: String? { text(layout.channel) }
 
-    /// The user who sent a client event on a presence channel, as the server vouches for it; otherwise nil.
+    /// The user who sent a client event on a presence channel, as confirmed by the server; otherwise nil.
     public var userId: String? { text(layout.user) }
 
-    /// The data as it was published: usually JSON text, but any text can be published. Nil if there was none. Data
-    /// that was not sent as a string is given as compact JSON text.
+    /// The data as it was published, if any: usually JSON text, but any text is possible. Data that was not sent as a
+    /// string is returned as compact JSON text.
     public var data: String? {
         switch layout.dataForm {
         case .absent: nil
@@ -141,15 +142,15 @@ public struct RealtimeEvent: Sendable {
         }
     }
 
-    /// The data as JSON, read where it is asked: `event.json["price"]?.double`. Every access reads the data anew, so ask
-    /// for each value once; to read most of them, decode a type. Data that is not JSON has no value of any type.
+    /// The data as JSON, read on access: `event.json["price"]?.double`. Every access parses the data again, so read
+    /// each value once. To read most of them, decode a type. Data that is not JSON has no value of any type.
     public var json: JSONView {
         guard hasData else { return .nothing }
         let data = Int(start &+ layout.dataStart)..<Int(start &+ dataEnd)
         return (isPlain ? JSONView(bytes, in: data) : JSONView(dataBytes)) ?? .nothing
     }
 
-    /// Whether the data stands in ``bytes`` as it is.
+    /// Whether the data is stored in ``bytes`` as it is.
     private var isPlain: Bool {
         switch layout.dataForm {
         case .absent: false
@@ -158,12 +159,13 @@ public struct RealtimeEvent: Sendable {
         }
     }
 
-    /// Bytes of the frame that the event came in, or of what it was put together of.
+    /// The size in bytes of the frame that the event came in, or of the parts that it was assembled from.
     package var byteCount: Int { Int(end &- start) }
 
     package var hasData: Bool { layout.dataForm != .absent }
 
-    /// The bytes of ``data``, in memory of `malloc`'s that the caller owns; nil if there are none.
+    /// Returns the bytes of ``data`` in memory allocated with `malloc`, which the caller owns, or nil if there is no
+    /// data.
     package func copyData() -> UnsafeMutableBufferPointer<UInt8>? {
         guard dataEnd > layout.dataStart else { return nil }
         let room = Int(dataEnd - layout.dataStart)
@@ -172,18 +174,18 @@ public struct RealtimeEvent: Sendable {
         return UnsafeMutableBufferPointer(start: output.baseAddress, count: writeData(to: output))
     }
 
-    /// The bytes of ``data``; none if there is none.
+    /// The bytes of ``data``; empty if there is no data.
     package var dataBytes: [UInt8] {
         guard hasData else { return [] }
         return [UInt8](unsafeUninitializedCapacity: Int(dataEnd - layout.dataStart)) { $1 = writeData(to: $0) }
     }
 
-    /// The bytes of ``data`` at most, if there is any.
+    /// An upper bound for the number of bytes of ``data``.
     package var dataCapacity: Int { Int(dataEnd &- layout.dataStart) }
 
-    /// Writes the bytes of ``data``, which there must be, and returns how many they are.
+    /// Writes the bytes of ``data``, which must exist, and returns their number.
     ///
-    /// - Parameter output: Room for ``dataCapacity``.
+    /// - Parameter output: A buffer of at least ``dataCapacity`` bytes.
     package func writeData(to output: UnsafeMutableBufferPointer<UInt8>) -> Int {
         slice(dataSpan).withUnsafeBufferPointer { source in
             layout.dataForm == .jsonString
@@ -198,19 +200,19 @@ public struct RealtimeEvent: Sendable {
     @inlinable
     package var hasChannel: Bool { layout.channel.isPresent }
 
-    /// The same as comparing ``nameKey``, without making one.
+    /// Like comparing ``nameKey``, but without creating a key.
     @inlinable
     package func isNamed(_ key: ByteKey) -> Bool {
         withBytes(of: layout.name) { key.equals($0) }
     }
 
-    /// The same as comparing ``channelKey``, without making one.
+    /// Like comparing ``channelKey``, but without creating a key.
     @inlinable
     package func isOn(_ key: ByteKey) -> Bool {
         layout.channel.isPresent && withBytes(of: layout.channel) { key.equals($0) }
     }
 
-    /// The bytes of the name, for a quick look.
+    /// Gives direct access to the bytes of the name.
     @inlinable
     package func withName<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withBytes(of: layout.name, body)
@@ -223,24 +225,23 @@ public struct RealtimeEvent: Sendable {
         }
     }
 
-    /// A copy of the event without its neighbours if they are most of what it keeps in memory.
+    /// Returns a copy without the event's neighbours if they are most of what it keeps in memory.
     package func detached() -> RealtimeEvent {
         guard bytes.count >= 2 * byteCount else { return self }
         let own = Array(bytes[Int(start)..<Int(end)])
         return RealtimeEvent(bytes: own, range: own.indices, layout: layout, dataEnd: dataEnd)
     }
 
-    /// The same event under another name.
     package func renamed(_ newName: String) -> RealtimeEvent {
         copy(name: ArraySlice(newName.utf8), data: part(dataSpan, isPresent: hasData), form: layout.dataForm)
     }
 
-    /// The same event with other data, which must be UTF-8.
+    /// Returns the event with other data, which must be UTF-8.
     package func withData(_ data: [UInt8]) -> RealtimeEvent {
         copy(name: slice(layout.name), data: data[...], form: .text)
     }
 
-    /// The data may be megabytes: it is copied once, as it stands.
+    /// The data may be megabytes, so it is copied only once and unconverted.
     private func copy(name: ArraySlice<UInt8>, data: ArraySlice<UInt8>, form: DataForm) -> RealtimeEvent {
         let channel = part(layout.channel, isPresent: layout.channel.isPresent)
         let user = part(layout.user, isPresent: layout.user.isPresent)
@@ -263,14 +264,13 @@ public struct RealtimeEvent: Sendable {
 
     private func part(_ span: Span, isPresent: Bool) -> ArraySlice<UInt8> { isPresent ? slice(span) : [] }
 
-    /// The same event, told apart from a new one.
     package func withOrigin(_ origin: EventOrigin) -> RealtimeEvent {
         var event = self
         (event.layout.isKept, event.layout.isRepeated) = (origin != .live, origin == .repeatedCache)
         return event
     }
 
-    /// The same event on a channel whose name has lost so many bytes of its beginning, if it has one.
+    /// Returns the event without the first `count` bytes of its channel's name, if it has a channel.
     package func droppingChannelPrefix(of count: Int) -> RealtimeEvent {
         guard layout.channel.isPresent else { return self }
         var event = self
@@ -279,10 +279,10 @@ public struct RealtimeEvent: Sendable {
         return event
     }
 
-    /// The frame that the event was cut from; nil for an event that was put together.
+    /// The frame that contains the event; nil for an event that was assembled here.
     package var frame: ArraySlice<UInt8>? { layout.isFrame ? bytes[Int(start)..<Int(end)] : nil }
 
-    /// Equal for two events of the same name and data, as they came; differs between processes.
+    /// Equal for two events with the same name and received data. Differs between processes.
     package var fingerprint: Int {
         var hasher = Hasher()
         hasher.combine(nameKey)
@@ -302,14 +302,14 @@ public struct RealtimeEvent: Sendable {
 }
 
 extension RealtimeEvent: CustomStringConvertible {
-    /// Name and channel, never the data.
+    /// The name and channel, never the data.
     public var description: String {
         "event \(eventName)" + (channelName.map { " on channel \($0)" } ?? "")
     }
 }
 
 extension RealtimeEvent {
-    /// The same event for a frame in which name, channel or user contain JSON escapes.
+    /// Returns the event of a frame in which name, channel or user contain JSON escapes, with these resolved.
     package func unescapingNames() -> RealtimeEvent {
         func unescaped(_ span: Span) -> String? {
             span.isPresent ? slice(span).withUnsafeBufferPointer { JSONString.unescape($0) } : nil

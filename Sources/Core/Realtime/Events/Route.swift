@@ -1,12 +1,12 @@
 import Basics
 import Synchronization
 
-/// Where an event goes: global bindings first, then the channel's. Kept by who delivers events, since often the next
-/// one takes the same way and then needs neither lock nor lookup.
+/// The bindings to call for an event: global ones first, then the channel's. The code that delivers events keeps it,
+/// because often the next event takes the same route and then needs neither lock nor lookup.
 package final class Route: Sendable {
     private let version: Int
     private let channel: EventRouter.ChannelID?
-    /// Nil for a route that was found for a single event: one without bindings to its name.
+    /// Nil for a route of a single event without bindings to its name.
     private let name: ByteKey?
     package let global: [EventRouter.Binding]
     package let bound: [EventRouter.Binding]
@@ -22,13 +22,13 @@ package final class Route: Sendable {
         self.bound = bound
     }
 
-    /// Whether nothing was bound or unbound since.
+    /// Whether no binding has changed since.
     package func isCurrent(_ version: Int) -> Bool { version == self.version }
 
     /// Calls the bindings in order.
     ///
-    /// - Parameter isLive: Whether the channel, or with nil the client, still takes events. Asked before each of the
-    ///   bindings if anything was bound or unbound since.
+    /// - Parameter isLive: Whether the channel, or with nil the client, still accepts events. Called before each
+    ///   binding if any binding has changed since.
     package func call(
         _ event: RealtimeEvent, version: RouterVersion, wakeUps: ReaderWakeUps,
         isLive: (EventRouter.ChannelID?) -> Bool
@@ -40,7 +40,7 @@ package final class Route: Sendable {
         callBound(event, version: version, wakeUps: wakeUps, isLive: isLive)
     }
 
-    /// The same without global bindings.
+    /// Like `call`, but without global bindings.
     package func callBound(
         _ event: RealtimeEvent, version: RouterVersion, wakeUps: ReaderWakeUps,
         isLive: (EventRouter.ChannelID?) -> Bool
@@ -51,7 +51,7 @@ package final class Route: Sendable {
         }
     }
 
-    /// Whether nothing was bound or unbound since, and the event goes this way.
+    /// Whether no binding has changed since, and the event takes this route.
     package func isValid(
         for event: RealtimeEvent, on channel: EventRouter.ChannelID?, version: Int
     ) -> Bool {
@@ -60,7 +60,7 @@ package final class Route: Sendable {
     }
 }
 
-/// Counts the changes of a router; may be read by any thread without its lock.
+/// Counts the changes of a router. Any thread may read it without the router's lock.
 package final class RouterVersion: Sendable {
     private let count = Atomic(0)
 
@@ -74,7 +74,7 @@ package final class RouterVersion: Sendable {
 }
 
 extension EventRouter.Binding {
-    /// The application's code may wait for a sequence's reader, who is woken first.
+    /// The application's code may wait for a sequence's reader, so the reader is woken first.
     package func call(_ event: RealtimeEvent, _ wakeUps: ReaderWakeUps) {
         if !isOfSequence { wakeUps.run() }
         handler(event)

@@ -1,6 +1,6 @@
 import Basics
 
-/// Who takes the events of a hub that is a source, and which of them are too slow.
+/// The sinks of a hub that is a source, and which of them are too slow.
 struct AttachedSinks: Sendable {
     private struct WeakSink: Sendable {
         let id: ObjectIdentifier
@@ -14,16 +14,16 @@ struct AttachedSinks: Sendable {
 
     var all: [any RealtimeEventSink] { sinks.compactMap(\.sink) }
 
-    /// - Returns: The others, to be let go of after the lock: this may hold the last reference to one.
+    /// - Returns: The other sinks. Release them after the lock: this may be the last reference to one.
     mutating func add(_ sink: any RealtimeEventSink) -> [any RealtimeEventSink] {
         let others = remove(sink)
         sinks.append(WeakSink(id: ObjectIdentifier(sink), sink: sink))
         return others
     }
 
-    /// Removes a sink, and those that are gone.
+    /// Removes a sink, and sinks that no longer exist.
     ///
-    /// - Returns: The others, to be let go of after the lock: this may hold the last reference to one.
+    /// - Returns: The living sinks. Release them after the lock: this may be the last reference to one.
     mutating func remove(_ sink: any RealtimeEventSink) -> [any RealtimeEventSink] {
         let living = all
         let ids = Set(living.map { ObjectIdentifier($0) }).subtracting([ObjectIdentifier(sink)])
@@ -34,7 +34,7 @@ struct AttachedSinks: Sendable {
 
     mutating func hold(_ isHeld: Bool, for sink: any RealtimeEventSink) {
         let id = ObjectIdentifier(sink)
-        // One that was detached meanwhile holds nothing.
+        // A sink that was detached meanwhile has no hold.
         if isHeld, sinks.contains(where: { $0.id == id }) {
             holders.insert(id)
         } else {
@@ -44,11 +44,10 @@ struct AttachedSinks: Sendable {
 }
 
 extension EventHub {
-    /// Whether one of the sinks takes nothing.
     package var isHeldBySinks: Bool { state.withLock { $0.sinks.isHeld } }
 }
 
-/// A hub whose events others take, too.
+/// A hub whose events go to sinks, too.
 extension HubOwner {
     package func attach(_ sink: any RealtimeEventSink) {
         _ = hub.state.withLock { $0.isClosed ? [] : $0.sinks.add(sink) }
@@ -65,7 +64,7 @@ extension HubOwner {
         holdOrRelease()
     }
 
-    /// By what holds then: of two changes from two threads the last has the last word.
+    /// Applies the current state, so that of two changes from two threads the last one wins.
     private func holdOrRelease() {
         execute { [weak self] in
             guard let self else { return }

@@ -1,10 +1,10 @@
 import Basics
 
-/// The sources of a hub, and how many of its readers are too slow.
+/// The sources of a hub, and the number of its readers that are too slow.
 struct AttachedSources: Sendable {
     struct Attachment: Sendable {
         let source: any RealtimeEventSource
-        /// What takes the events for the hub.
+        /// The sink that takes the events for the hub.
         weak var sink: (any RealtimeEventSink)?
     }
 
@@ -13,7 +13,7 @@ struct AttachedSources: Sendable {
 
     var isHeld: Bool { holds > 0 }
 
-    /// - Returns: Whether it is to be held; nil if it was attached already.
+    /// - Returns: Whether to hold the source; nil if it is already attached.
     mutating func add(_ source: any RealtimeEventSource, to sink: any RealtimeEventSink) -> Bool? {
         guard !all.contains(where: { $0.source === source }) else { return nil }
         all.append(Attachment(source: source, sink: sink))
@@ -22,13 +22,13 @@ struct AttachedSources: Sendable {
 
     mutating func remove(_ source: any RealtimeEventSource) { all.removeAll { $0.source === source } }
 
-    /// - Returns: Whether that changes anything.
+    /// - Returns: Whether this is the first hold.
     mutating func hold() -> Bool {
         holds += 1
         return holds == 1
     }
 
-    /// - Returns: Whether that changes anything.
+    /// - Returns: Whether this was the last hold.
     mutating func release() -> Bool {
         holds -= 1
         return holds == 0
@@ -36,21 +36,19 @@ struct AttachedSources: Sendable {
 }
 
 extension EventHub {
-    /// What the names of the channels of attached sources begin with.
     package var sourcePrefixes: [String] { state.withLock { $0.sources.all }.map(\.source.channelPrefix) }
 
-    /// Events of sources, for the bindings.
+    /// Returns the events of a source in the form that bindings take.
     package func batch(of events: SourceEvents) -> EventBatch {
         state.withLock { state in events.batch { state.channels[$0] } }
     }
 
-    /// The channel of a source, if it is bound to.
+    /// Returns the channel of a source if it has bindings.
     package func boundChannel(named name: String) -> EventRouter.ChannelID? { state.withLock { $0.channels[name] } }
 }
 
-/// Events of other hubs.
 extension HubOwner {
-    /// Takes what comes from `source` from now on.
+    /// Receives new events from `source`.
     package func attach(_ source: any RealtimeEventSource) where Self: RealtimeEventSink {
         let isHeld = hub.state.withLock { $0.isClosed ? nil : $0.sources.add(source, to: self) }
         guard let isHeld else { return }
@@ -63,7 +61,7 @@ extension HubOwner {
         source.detach(self)
     }
 
-    /// Before the hub closes.
+    /// Detaches all sources before the hub closes.
     package func detachAll() where Self: RealtimeEventSink {
         for attachment in hub.state.withLock({ $0.sources.all }) { detach(attachment.source) }
     }
@@ -76,7 +74,7 @@ extension HubOwner {
         if hub.state.withLock({ $0.sources.release() }) { holdOrReleaseSources() }
     }
 
-    /// By what holds then: of two changes from two threads the last has the last word.
+    /// Applies the current state, so that of two changes from two threads the last one wins.
     private func holdOrReleaseSources() {
         execute { [weak self] in
             guard let (all, isHeld) = self?.hub.state.withLock({ ($0.sources.all, $0.sources.isHeld) }) else { return }

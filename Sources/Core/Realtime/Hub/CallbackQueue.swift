@@ -2,18 +2,18 @@ import Basics
 public import Dispatch
 import Synchronization
 
-/// Where the application's callbacks run. Always in order, one at a time.
+/// Where the application's callbacks run, always in order and one at a time.
 public enum EventCallbackQueue: Sendable {
-    /// On a serial queue of the client's own, so that a callback that blocks holds up no other client. The default. It
-    /// takes a thread while it has callbacks to run: a program with many hundred clients gives them a common queue.
+    /// On a serial queue owned by the client, so that a blocking callback holds up no other client. The default. The
+    /// queue uses a thread while callbacks run: a program with many hundred clients should give them a common queue.
     case own
-    /// On a queue of the application's. It must be serial, or callbacks would lose their order.
+    /// On a queue of the application. It must be serial, or callbacks would lose their order.
     case queue(DispatchQueue)
-    /// On the I/O thread of all clients, without a hop. A callback that blocks there stops all of them.
+    /// On the I/O thread of all clients, without a hop. A callback that blocks stops all of them.
     case inline
 }
 
-/// How much waits.
+/// The amount of waiting work.
 package struct CallbackLoad: Sendable {
     package var count: Int
     package var byteCount: Int
@@ -22,7 +22,7 @@ package struct CallbackLoad: Sendable {
         (self.count, self.byteCount) = (count, byteCount)
     }
 
-    /// That of one notice: each of its events counts, or the notice itself where it has none.
+    /// The load of one notice: each of its events counts, or the notice itself if it has none.
     init(of batch: EventBatch?) {
         self.init(count: batch?.count ?? 1, byteCount: batch?.byteCount ?? 0)
     }
@@ -38,9 +38,9 @@ package struct CallbackLoad: Sendable {
     }
 }
 
-/// Runs the application's code, in order and one piece at a time, never with a lock held.
+/// Runs the application's code in order and one piece at a time, never with a lock held.
 ///
-/// Notices cross to the queue through a locked inbox that one block empties, so a batch costs one hop.
+/// Notices reach the queue through a locked inbox that one block empties, so a batch costs one hop.
 final class CallbackQueue<Notice: HubNotice>: Sendable {
     private enum Item: Sendable {
         case notices([Notice], CallbackLoad)
@@ -56,9 +56,7 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     private struct Inbox {
         var items = SerialInbox<Item>()
         var load = CallbackLoad()
-        /// For whom the source is held.
         var holder: EventReader?
-        /// What is being delivered.
         var running: EventBatch?
         var isClosed = false
     }
@@ -67,34 +65,35 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     private let own = DispatchQueue(label: "pusher.callbacks")
     private let capacity: CallbackLoad
     private let inbox = Lock(Inbox())
-    /// Which event of the running batch is being delivered; not in the lock, since it changes with each.
+    /// The index of the event being delivered in the running batch. Outside the lock, because it changes with each
+    /// event.
     private let position = Atomic(0)
 
-    /// - Parameter capacity: Waiting notices, or their bytes, at which ``add(_:to:)`` asks its user to hold the source.
+    /// - Parameter capacity: The load of waiting notices at which ``add(_:to:)`` asks the owner to hold the source.
     init(_ target: EventCallbackQueue, capacity: CallbackLoad) {
         self.target = target
         self.capacity = capacity
     }
 
-    /// Hands `notices` to `owner`. Called by one thread at a time.
+    /// Passes `notices` to `owner` on the queue. Called by one thread at a time.
     ///
-    /// - Parameter load: Of all of them.
+    /// - Parameter load: The load of all notices together.
     func add(_ notices: [Notice], load: CallbackLoad, to owner: some HubOwner<Notice>) {
         enqueue(.notices(notices, load), for: owner)
     }
 
-    /// Runs code of the application that answers a question.
+    /// Runs application code that answers a question.
     func run(for owner: some HubOwner<Notice>, load: CallbackLoad, _ work: @escaping @Sendable () -> Void) {
         enqueue(.work(work, load), for: owner)
     }
 
-    /// Forgets what waits. A callback that is running goes on to its end; no other starts.
+    /// Discards waiting work. A running callback completes; no other starts.
     func close() {
         let waiting = inbox.withLock { inbox in
             defer { inbox = Inbox(isClosed: true) }
             return inbox.items.removeAll()
         }
-        _ = waiting  // let go of after the lock
+        _ = waiting  // released after the lock
     }
 
     private func enqueue(_ item: Item, for owner: some HubOwner<Notice>) {
@@ -117,7 +116,7 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
         }
     }
 
-    /// The one that the others wait for.
+    /// Returns the callback that the others are waiting for.
     private func runningCallback(of inbox: Inbox) -> EventReader {
         let position = position.load(ordering: .relaxed)
         let event = inbox.running.flatMap { $0.indices.contains(position) ? $0[position].event : nil }
@@ -136,7 +135,7 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     private func run(_ item: Item, for owner: some HubOwner<Notice>, _ route: inout Route?) {
         switch item {
         case .work(let work, _):
-            // One that was taken from the inbox before it was closed.
+            // It may have been taken from the inbox before it was closed.
             if !inbox.withLock({ $0.isClosed }) { work() }
             finished(item.load, for: owner)
         case .notices(let notices, _):

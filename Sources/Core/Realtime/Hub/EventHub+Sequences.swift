@@ -1,17 +1,17 @@
 import Basics
 
-/// The async forms: each is a binding or an observer that fills a buffer.
+/// The async variants: each is a binding or an observer that fills a buffer.
 extension HubOwner {
     /// - Parameters:
-    ///   - channel: Nil for all events of all channels.
-    ///   - channelName: For whoever is told that nobody reads.
+    ///   - channel: The channel, or nil for all events of all channels.
+    ///   - channelName: The name used in reports of a slow reader.
     package func events(
         on channel: EventRouter.ChannelID?, channelName: String?, named name: String?, policy: EventBufferingPolicy
     ) -> EventSequence<RealtimeEvent> {
         sequence(on: channel, channelName, name, policy) { event, buffer in buffer.add(event: event) }
     }
 
-    /// What `transform` makes of the events; nil leaves one out.
+    /// Returns a sequence of events mapped by `transform`, which returns nil to skip an event.
     package func events<Element: Sendable>(
         on channel: EventRouter.ChannelID?, channelName: String?, named name: String?, policy: EventBufferingPolicy,
         _ transform: @escaping @Sendable (RealtimeEvent) -> Element?
@@ -58,11 +58,11 @@ extension HubOwner {
         }
     }
 
-    /// What `pick` makes of the notices that come, until `channel` or the hub ends.
+    /// Returns a sequence of notices mapped by `pick`, which ends with `channel` or the hub.
     ///
     /// - Parameters:
-    ///   - first: Comes before them.
-    ///   - limit: How many wait for a reader; the oldest give way.
+    ///   - first: An element that precedes the others.
+    ///   - limit: The number of elements that may wait for a reader. Beyond it, the oldest are discarded.
     package func observe<Element: Sendable>(
         _ channel: EventRouter.ChannelID? = nil, first: Element? = nil, limit: Int = 1024,
         _ pick: @escaping @Sendable (Notice) -> Element?

@@ -1,14 +1,13 @@
 import Basics
 import Transport
 
-/// Whom events and notices go to: bindings, observers, sequences, the sinks that are attached, and the line in which all of
+/// The receivers of events and notices: bindings, observers, sequences, attached sinks, and the line in which all of
 /// them wait for the application.
 ///
 ///     I/O thread: deliver ──► line ──► callback queue: bindings, owner, observers
 ///                    └──► sinks (hubs of other clients)
 ///
-/// What an owner of a hub does with it stands in ``HubOwner``. Code of the application is never called, nor let go of, with
-/// a lock held.
+/// For what an owner of a hub must do, see ``HubOwner``. Application code is never called or released with a lock held.
 package final class EventHub<Notice: HubNotice>: Sendable {
     struct State: Sendable {
         var router: EventRouter
@@ -18,7 +17,7 @@ package final class EventHub<Notice: HubNotice>: Sendable {
         var sinks = AttachedSinks()
         var isClosed = false
 
-        /// Whether the channel can still have bindings; nil stands for everything.
+        /// Whether the channel can still have bindings; nil for the whole client.
         func isLive(_ channel: EventRouter.ChannelID?) -> Bool {
             !isClosed && channel.map { router.hasChannel($0) } ?? true
         }
@@ -27,54 +26,53 @@ package final class EventHub<Notice: HubNotice>: Sendable {
     let state: Lock<State>
     /// Changes when the bindings do.
     let version = RouterVersion()
-    /// Readers of sequences for whom the present batch has brought something.
+    /// The readers of sequences that received events from the current batch.
     let wakeUps = ReaderWakeUps()
     let line: CallbackQueue<Notice>
 
     /// - Parameters:
     ///   - queue: Where the application's code runs.
-    ///   - capacity: Waiting notices, or their bytes, at which no more events are asked for.
+    ///   - capacity: The load of waiting notices at which no more events are requested.
     package init(_ queue: EventCallbackQueue, capacity: CallbackLoad) {
         state = Lock(State(router: EventRouter(version: version)))
         line = CallbackQueue(queue, capacity: capacity)
     }
 
-    /// Whether the application wants to hear nothing more.
+    /// Whether the hub is closed and delivers nothing more.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Whether anybody has bound to events here.
     package var hasBindings: Bool { state.withLock { $0.router.hasBindings } }
 
-    /// Ends everything for good: sequences end, and no callback begins any more.
+    /// Closes the hub for good: sequences end, and no more callbacks start.
     package func close() {
         line.close()
         let old = state.withLock { state in
             defer { state = State(router: EventRouter(version: version), isClosed: true) }
             return state
         }
-        version.increment()  // who is delivering an event looks before the next binding
+        version.increment()  // a delivery in progress checks before the next binding
         old.observers.all.forEach { $0.onEnd() }
     }
 
     // MARK: Channels
 
-    /// From now on it can be bound to.
+    /// Adds a channel, which can then have bindings.
     package func addChannel(_ id: EventRouter.ChannelID) {
         state.withLock { state in
             if !state.isClosed { state.router.addChannel(id) }
         }
     }
 
-    /// Forgets the channel's bindings, and ends its sequences.
+    /// Removes the channel's bindings and ends its sequences.
     package func removeChannel(_ id: EventRouter.ChannelID) {
         let (bindings, observers) = state.withLock { state in
             (state.router.removeChannel(id), state.observers.removeAll(of: id))
         }
-        _ = bindings  // let go of after the lock
+        _ = bindings  // released after the lock
         observers.forEach { $0.onEnd() }
     }
 
-    /// The channel of a name that nobody subscribes, which there is from now on.
+    /// Returns the channel with a name that has no subscription, creating it if needed.
     package func channel(named name: String) -> EventRouter.ChannelID {
         state.withLock { state in
             if let id = state.channels[name] { return id }
@@ -85,7 +83,7 @@ package final class EventHub<Notice: HubNotice>: Sendable {
         }
     }
 
-    /// - Returns: What it was, if it was there.
+    /// - Returns: The channel's ID, if it existed.
     @discardableResult
     package func removeChannel(named name: String) -> EventRouter.ChannelID? {
         let id = state.withLock { $0.channels.remove(name) }
@@ -93,15 +91,15 @@ package final class EventHub<Notice: HubNotice>: Sendable {
         return id
     }
 
-    /// Names of channels that nobody subscribes.
+    /// The names of channels without subscriptions.
     package var channelNames: [String] { state.withLock { $0.channels.names } }
 
     // MARK: Bindings
 
     /// - Parameters:
-    ///   - channel: Nil: everything that comes.
-    ///   - event: Nil: every event of the channel.
-    /// - Returns: Nil if nothing more comes.
+    ///   - channel: The channel, or nil for all events of all channels.
+    ///   - event: The event's name, or nil for all events of the channel.
+    /// - Returns: The binding's ID; nil if no more events will arrive.
     package func bind(
         to channel: EventRouter.ChannelID?, event: String? = nil, _ handler: @escaping EventRouter.Handler
     ) -> EventRouter.BindingID? {
@@ -112,7 +110,7 @@ package final class EventHub<Notice: HubNotice>: Sendable {
         }
     }
 
-    /// - Parameter event: Nil: from whatever it was bound to.
+    /// - Parameter event: The event's name, or nil to unbind from everything.
     package func unbind(
         _ id: EventRouter.BindingID, from channel: EventRouter.ChannelID?, event: String? = nil
     ) {
@@ -121,7 +119,7 @@ package final class EventHub<Notice: HubNotice>: Sendable {
         }
     }
 
-    /// Sequences go on.
+    /// Removes bindings but keeps sequences.
     package func unbindAll(from channel: EventRouter.ChannelID?, event: String? = nil) {
         _ = state.withLock { state -> [EventRouter.Binding] in
             guard let channel else { return state.router.unbindAllGlobally() }
@@ -132,11 +130,11 @@ package final class EventHub<Notice: HubNotice>: Sendable {
 
     // MARK: Delivering, on the callback queue
 
-    /// Global bindings first, then the channel's, in order of binding.
+    /// Calls global bindings first, then the channel's, in order of binding.
     ///
     /// - Parameters:
-    ///   - isLikeTheLast: Whether it has name and channel of the event before.
-    ///   - route: That of the last event. It is looked up anew when something was bound or unbound since.
+    ///   - isLikeTheLast: Whether it has the same name and channel as the previous event.
+    ///   - route: The route of the last event. It is looked up again if a binding has changed since.
     func deliver(
         _ event: RealtimeEvent, on channel: EventRouter.ChannelID?, isLikeTheLast: Bool, by route: inout Route?
     ) {
@@ -149,13 +147,13 @@ package final class EventHub<Notice: HubNotice>: Sendable {
         route?.call(event, version: self.version, wakeUps: wakeUps) { channel in state.withLock { $0.isLive(channel) } }
     }
 
-    /// An event of the owner's own, on the callback queue.
+    /// Delivers an event created by the owner. On the callback queue.
     package func deliver(_ event: RealtimeEvent, on channel: EventRouter.ChannelID) {
         var route: Route?
         deliver(event, on: channel, isLikeTheLast: false, by: &route)
     }
 
-    /// The same for one that is no event of a peer's, and so not for global bindings.
+    /// Like ``deliver(_:on:)``, but for an event that doesn't come from a peer, and so skips global bindings.
     package func deliver(_ event: RealtimeEvent, toBindingsOf channel: EventRouter.ChannelID) {
         state.withLock { $0.router.route(of: event, on: channel) }.callBound(event, version: version, wakeUps: wakeUps)
         {
@@ -164,13 +162,13 @@ package final class EventHub<Notice: HubNotice>: Sendable {
     }
 }
 
-/// What an ``EventHub`` puts in line.
 package protocol HubNotice: Sendable {
-    /// For the bindings; nil for whatever else there is to tell.
+    /// The events for the bindings; nil for any other notice.
     var events: EventBatch? { get }
     /// The channel that it concerns; nil for all of them.
     var channel: EventRouter.ChannelID? { get }
-    /// Whether observers are told at once instead of in line: the callbacks may be what it is about. Events never are.
+    /// Whether observers are notified at once instead of in line, since slow callbacks may be the subject. Never true
+    /// for events.
     var isUrgent: Bool { get }
 }
 
@@ -178,36 +176,37 @@ extension HubNotice {
     package var isUrgent: Bool { false }
 }
 
-/// What events are lost to a sequence that is read too slowly.
+/// The kind of events that a slow sequence loses.
 package enum EventLoss: Sendable {
-    /// The oldest of those that waited.
+    /// The oldest of the waiting events.
     case oldest
-    /// All from here on: the sequence has ended.
+    /// All further events: the sequence has ended.
     case rest
 }
 
-/// Whose hub it is. May be called from any thread, unless it is said otherwise.
+/// The owner of a hub. Its methods may be called from any thread unless stated otherwise.
 package protocol HubOwner<Notice>: AnyObject, Sendable {
     associatedtype Notice: HubNotice
 
     var hub: EventHub<Notice> { get }
 
-    /// Tells the application of what is not an event. On the callback queue.
+    /// Reports a notice other than events to the application. On the callback queue.
     func tell(_ notice: Notice)
 
-    /// Asks for no more events until ``release(for:)``. The two come from two threads, and so in any order: they are counted.
+    /// Requests no more events until ``release(for:)``. The two calls come from two threads, and so in any order. They
+    /// are therefore counted.
     func hold(for reader: EventReader)
 
     /// Takes back one ``hold(for:)``.
     func release(for reader: EventReader)
 
-    /// Asks for no more events as long as one of the sinks takes none. Called with the last word last.
+    /// Requests no more events while one of the sinks is held. The last call has the current value.
     func hold(_ isHeld: Bool)
 
-    /// Events were lost to a sequence of this channel.
+    /// Reports that a sequence of this channel lost events.
     func lost(_ loss: EventLoss, channelName: String?)
 
-    /// Runs `job` after those before it, on the thread that puts notices in line.
+    /// Runs `job` after pending jobs, on the thread that puts notices in line.
     func execute(_ job: @escaping @Sendable () -> Void)
 }
 
@@ -225,16 +224,16 @@ extension HubOwner {
         hub.line.add(notices, load: load, to: self)
     }
 
-    /// Runs code of the application that answers a question, in its place among the callbacks.
+    /// Runs application code that answers a question, in order with the callbacks.
     ///
-    /// - Parameter load: What waits with it.
+    /// - Parameter load: The load that waits with it.
     package func runCallback(
         load: CallbackLoad = CallbackLoad(count: 1), _ work: @escaping @Sendable () -> Void
     ) {
         hub.line.run(for: self, load: load, work)
     }
 
-    /// Too much waits for this reader: nothing more is asked for.
+    /// Requests no more events, because too much is waiting for this reader.
     func holdReading(for reader: EventReader) {
         hold(for: reader)
         holdSources()

@@ -1,15 +1,15 @@
 import Basics
 
-/// Channels that nobody subscribes: those of sources.
+/// Channels without subscriptions: those of sources.
 ///
-/// They have bindings as other channels do; their ids are never those of a machine's subscriptions.
+/// They have bindings like other channels. Their IDs never equal those of a machine's subscriptions.
 struct NamedChannels: Sendable {
     private static let first = -1_000_000
 
     private var ids: [ByteKey: EventRouter.ChannelID] = [:]
     private var last = Self.first
 
-    /// The channel's id, if it is bound to.
+    /// The channel's ID, if it has bindings.
     subscript(name: String) -> EventRouter.ChannelID? { ids[ByteKey(name)] }
 
     var names: [String] { ids.keys.map(\.string) }

@@ -1,11 +1,12 @@
 import Basics
 
-/// Who gets every notice but events: sequences of errors, states and the like, and whoever waits for an outcome.
+/// Observers of all notices except events: sequences of errors, states and the like, and callers that wait for an
+/// outcome.
 struct Observers<Notice: Sendable>: Sendable {
-    /// Those of a channel get only what concerns it, and end with it.
+    /// Observers of a channel get only notices that concern it, and end with it.
     struct Observer: Sendable {
         let id: ID
-        /// Nil for who only wants to know the end.
+        /// Nil for an observer that only needs to know the end.
         let onNotice: (@Sendable (Notice) -> Void)?
         let onEnd: @Sendable () -> Void
     }
@@ -15,7 +16,7 @@ struct Observers<Notice: Sendable>: Sendable {
         let number: Int
     }
 
-    /// Of each channel, and with nil of everything; in order.
+    /// The observers of each channel, in order; those of everything are stored under nil.
     private var observers: [EventRouter.ChannelID?: [Observer]] = [:]
     private var last = 0
 
@@ -23,7 +24,7 @@ struct Observers<Notice: Sendable>: Sendable {
 
     var all: [Observer] { observers.values.flatMap { $0 } }
 
-    /// Who is told of something that concerns `channel`: observers of everything first.
+    /// The observers of a notice that concerns `channel`: observers of everything first.
     subscript(channel: EventRouter.ChannelID?) -> [Observer] {
         let everywhere = observers[nil] ?? []
         return channel == nil ? everywhere : everywhere + (observers[channel] ?? [])
@@ -39,21 +40,20 @@ struct Observers<Notice: Sendable>: Sendable {
         return id
     }
 
-    /// Returns what was there, to be let go of without a lock held.
+    /// Returns the removed observers, to be released without a lock held.
     mutating func remove(_ id: ID) -> [Observer] {
         let removed = observers[id.channel]?.filter { $0.id == id } ?? []
         observers[id.channel]?.removeAll { $0.id == id }
         return removed
     }
 
-    /// Returns what was there, to be ended without a lock held.
+    /// Returns the removed observers, to be ended without a lock held.
     mutating func removeAll(of channel: EventRouter.ChannelID) -> [Observer] {
         observers.removeValue(forKey: channel) ?? []
     }
 }
 
 extension EventHub {
-    /// Tells the observers.
     func tellObservers(of notice: Notice) {
         for observer in state.withLock({ $0.observers[notice.channel] }) { observer.onNotice?(notice) }
     }

@@ -1,23 +1,23 @@
 import Basics
 
-/// What a source of events tells: the application that has bound to the source itself, and the hubs it is attached to.
+/// A notice of a source of events, for applications that bind to the source itself and for the hubs it is attached to.
 package enum SourceNotice: HubNotice {
     case events(EventBatch)
     case stateChanged(SourceState)
     case failed(SourceFailure)
     case gap(SourceGap)
-    /// All that comes before this point of the source's stream was told before.
+    /// Everything before this point of the source's stream has been reported.
     case reached(String)
 
     package var events: EventBatch? {
         if case .events(let batch) = self { batch } else { nil }
     }
 
-    /// Sources tell of states, failures and gaps as a whole.
+    /// States, failures and gaps concern the source as a whole.
     package var channel: EventRouter.ChannelID? { nil }
 }
 
-/// A source of events. It publishes from one thread at a time, so that everybody hears the same in the same order.
+/// A source of events. It publishes from one thread at a time, so that all receivers get the same order.
 extension HubOwner where Notice == SourceNotice {
     package func tell(_ notice: Notice) {}
 
@@ -42,16 +42,16 @@ extension HubOwner where Notice == SourceNotice {
         if hub.hasObservers { putInLine([.gap(gap)]) }
     }
 
-    /// Told to those who observe everything.
+    /// Notifies observers of everything.
     package func publish(reached position: String) {
         for sink in hub.sinks { sink.receive(reached: position) }
         if hub.hasObservers { putInLine([.reached(position)]) }
     }
 
-    /// Whether anybody is there for events.
+    /// Whether any receiver for events exists.
     package var isHeard: Bool { hub.hasBindings || !hub.sinks.isEmpty }
 
-    /// Calls back with every event, and with all else that is told, in order, until the hub closes.
+    /// Calls back with every event and every other notice, in order, until the hub closes.
     package func observe(
         events: @escaping @Sendable (RealtimeEvent) -> Void, others: @escaping @Sendable (SourceNotice) -> Void
     ) {
@@ -62,17 +62,17 @@ extension HubOwner where Notice == SourceNotice {
         }
     }
 
-    /// From this call on; the latest 1,024 that wait to be read.
+    /// The states from this call on. Keeps the latest 1,024 unread ones.
     package var stateChanges: EventSequence<SourceState> {
         observe { if case .stateChanged(let state) = $0 { state } else { nil } }
     }
 
-    /// The same of what goes wrong.
+    /// Like ``stateChanges``, but for failures.
     package var failures: EventSequence<SourceFailure> {
         observe { if case .failed(let failure) = $0 { failure } else { nil } }
     }
 
-    /// The same of times in which something may have been missed.
+    /// Like ``stateChanges``, but for periods in which events may be missing.
     package var gaps: EventSequence<SourceGap> {
         observe { if case .gap(let gap) = $0 { gap } else { nil } }
     }

@@ -1,26 +1,25 @@
 package import Basics
 
-/// A protocol's logic as a value: no socket, clock, task or code of the application inside.
+/// A protocol's logic as a value, without a socket, clock, task or application code inside.
 ///
-/// Each event of the outside world is a method that takes the moment as `now:` and returns nothing, or something about the
-/// call itself. What follows from the events waits, in order, until the owner takes it with ``takeActions()`` and carries
-/// it out. Waiting is one deadline: the owner calls ``timePassed(now:)`` no later than ``nextDeadline``.
+/// Each external event is a method that takes the time as `now:` and returns nothing, or a result that concerns the
+/// call itself. The resulting actions are queued until the owner takes them with ``takeActions()`` and performs them in
+/// order. All waiting is a single deadline: the owner calls ``timePassed(now:)`` no later than ``nextDeadline``.
 ///
 /// `Driver` in `CurlTransport` is such an owner.
 package protocol Machine: Sendable {
     associatedtype Action: Sendable
 
-    /// When ``timePassed(now:)`` may have something to do next.
+    /// The time at which ``timePassed(now:)`` may next have something to do.
     var nextDeadline: MonotonicInstant? { get }
 
-    /// What is to be done, in order. It is not returned again.
+    /// Returns the pending actions in order and removes them.
     mutating func takeActions() -> [Action]
 
     mutating func timePassed(now: MonotonicInstant)
 
-    /// The system has lost its network.
     mutating func networkLost(now: MonotonicInstant)
 
-    /// The system has a network again, or another one.
+    /// Reports that the system has a network again, or a different one.
     mutating func networkReturned(now: MonotonicInstant)
 }

@@ -1,6 +1,6 @@
 import Basics
 
-/// A call under way. It goes on without being held.
+/// A pending call. It continues even if you don't keep a reference.
 public final class RequestOperation: Sendable {
     private struct State {
         var isCancelled = false
@@ -19,8 +19,8 @@ public final class RequestOperation: Sendable {
         return operation
     }
 
-    /// Ends the call, its HTTP request included. Its callback is told so, unless it has been called. What the server has
-    /// begun it may finish.
+    /// Cancels the call, including its HTTP request, and reports that to the callback unless it was already called. The
+    /// server may still complete what it has started.
     public func cancel() {
         let task = state.withLock { state in
             state.isCancelled = true

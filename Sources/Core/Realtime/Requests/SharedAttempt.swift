@@ -1,23 +1,22 @@
 package import Basics
 
-/// One attempt that many wait for, such as a login: who asks while it is under way goes on with its end.
+/// One attempt that many callers wait for, such as a login. A caller that asks while it is running shares its outcome.
 ///
-/// It is a part of the state that says whether there is an attempt, in the same lock: that one has ended, and that nobody
-/// waits for it any more, are one step.
+/// It belongs to the state that records whether an attempt is running, under the same lock. Ending the attempt and
+/// releasing its waiters is thus one step.
 package struct SharedAttempt: Sendable {
-    /// Counts what has come to an end, so that nobody waits for what is over.
+    /// The number of completed attempts, so that no caller waits for one that is over.
     package private(set) var version = 0
-    /// How the last of it ended.
     private var outcome: Result<Void, any Error> = .success(())
     private var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var lastWaiter = 0
 
-    /// Who waited, to go on after the lock.
+    /// The waiters of an ended attempt, to be resumed after the lock.
     package struct Ended: Sendable {
         fileprivate var waiters: [CheckedContinuation<Void, any Error>] = []
         fileprivate var outcome: Result<Void, any Error> = .success(())
 
-        /// Nobody.
+        /// Creates an empty value without waiters.
         package init() {}
 
         package func resume() {
@@ -27,7 +26,6 @@ package struct SharedAttempt: Sendable {
 
     package init() {}
 
-    /// It is over.
     package mutating func end(_ outcome: Result<Void, any Error>) -> Ended {
         defer { waiters = [:] }
         version += 1
@@ -42,7 +40,7 @@ package struct SharedAttempt: Sendable {
         return lastWaiter
     }
 
-    /// - Returns: Nil if it waits.
+    /// - Returns: The outcome; nil if the caller waits for it.
     fileprivate mutating func wait(
         _ id: Int, since version: Int, _ continuation: CheckedContinuation<Void, any Error>
     ) -> Result<Void, any Error>? {
@@ -56,16 +54,15 @@ package struct SharedAttempt: Sendable {
     }
 }
 
-/// A state with an attempt in it.
 package protocol SharingAttempts: SendableMetatype {
     var attempt: SharedAttempt { get set }
 }
 
 extension Lock where State: SharingAttempts {
-    /// Waits for the end of the attempt that was under way at `version`.
+    /// Waits for the end of the attempt that was running at `version`.
     ///
-    /// - Parameter cancelled: Thrown if the task is cancelled.
-    /// - Throws: The attempt's error too.
+    /// - Parameter cancelled: The error to throw if the task is cancelled.
+    /// - Throws: `cancelled`, or the attempt's error.
     package func endOfAttempt(since version: Int, cancelled: some Error) async throws {
         let id = withLock { $0.attempt.nextWaiter() }
         try await withTaskCancellationHandler {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a client offers of permessage-deflate (RFC 7692, section 7.1).
+/// A client's offer of permessage-deflate (RFC 7692, section 7.1).
 package struct DeflateOffer: Hashable, Sendable {
-    /// The server is to compress each message by itself.
+    /// Whether the server is asked to compress each message by itself.
     package var serverNoContextTakeover: Bool
-    /// The client will compress each message by itself.
+    /// Whether the client will compress each message by itself.
     package var clientNoContextTakeover: Bool
     /// Base-2 logarithm of the server's window, 8 to 15.
     package var serverMaxWindowBits: Int
@@ -21,7 +21,7 @@ package struct DeflateOffer: Hashable, Sendable {
         self.clientMaxWindowBits = clientMaxWindowBits
     }
 
-    /// The field value that says so. A server may always ask for a smaller window of the client.
+    /// Returns the offer as a field value. A server may always ask the client for a smaller window.
     func fieldValue() throws(TransportError) -> String {
         guard (8...15).contains(serverMaxWindowBits), (9...15).contains(clientMaxWindowBits) else {
             throw TransportError(
@@ -36,7 +36,7 @@ package struct DeflateOffer: Hashable, Sendable {
         return value
     }
 
-    /// What was agreed on, if `answer`, the server's field value, is one that this offer allows.
+    /// Returns the agreed parameters if this offer allows `answer`, the server's field value.
     func parameters(answeredBy answer: String) -> DeflateParameters? {
         let parts = answer.split(separator: ";", omittingEmptySubsequences: false)
             .map { $0.trimmingCharacters(in: .whitespaces) }
@@ -60,14 +60,14 @@ package struct DeflateOffer: Hashable, Sendable {
             case _: return nil
             }
         }
-        // What was asked of the server must be in its answer (sections 7.1.1.1 and 7.1.2.1).
+        // The answer must contain everything that was asked of the server (sections 7.1.1.1 and 7.1.2.1).
         guard !serverNoContextTakeover || seen.contains("server_no_context_takeover"),
             serverMaxWindowBits == 15 || seen.contains("server_max_window_bits")
         else { return nil }
         return parameters
     }
 
-    /// `name`, `name=value` or `name="value"`.
+    /// Parses `name`, `name=value` or `name="value"`.
     private static func parameter(_ text: String) -> (name: String, value: String?) {
         guard let equals = text.firstIndex(of: "=") else { return (text, nil) }
         var value = text[text.index(after: equals)...]
@@ -75,17 +75,16 @@ package struct DeflateOffer: Hashable, Sendable {
         return (String(text[..<equals]), String(value))
     }
 
-    /// 8 to 15, without leading zeros.
+    /// Parses a number from 8 to 15, without leading zeros.
     private static func windowBits(_ value: String) -> Int? {
         (8...15).first { String($0) == value }
     }
 }
 
-/// What a client and a server have agreed on.
 struct DeflateParameters: Hashable, Sendable {
-    /// Whether messages of ours may refer to those before.
+    /// Whether our messages may refer to previous ones.
     var keepsOwnContext = true
-    /// Whether messages of the peer's may.
+    /// Whether the peer's messages may refer to previous ones.
     var peerKeepsContext = true
     var ownWindowBits = 15
     var peerWindowBits = 15

@@ -1,14 +1,14 @@
 import CZlib
 
-/// Compresses messages one after the other (RFC 7692, section 7.2.1). Confined to its connection.
+/// Compresses messages in order (RFC 7692, section 7.2.1). Confined to its connection.
 final class Deflater {
-    private let stream: UnsafeMutablePointer<z_stream>  // zlib keeps its address
+    private let stream: UnsafeMutablePointer<z_stream>  // zlib keeps a pointer to it
     private let keepsContext: Bool
 
-    /// Nil if zlib cannot: there is no memory, or the window is one of 8 bits.
+    /// Returns nil if zlib fails: there is no memory, or the window has 8 bits.
     init?(windowBits: Int, keepsContext: Bool) {
         guard windowBits > 8 else { return nil }
-        // zlib takes 2^(windowBits + 2) and 2^(memLevel + 9) bytes: the same for each.
+        // zlib uses 2^(windowBits + 2) and 2^(memLevel + 9) bytes: the same for each.
         let memLevel = windowBits - 7
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -27,7 +27,7 @@ final class Deflater {
         stream.deallocate()
     }
 
-    /// The payload of a message. All of `message` goes in at once.
+    /// Returns the payload of a message. `message` must be complete.
     func deflate(_ message: [UInt8]) -> [UInt8] {
         guard !message.isEmpty else { return [0] }  // zlib has nothing to flush (section 7.2.3.6)
         var output: [UInt8] = []
@@ -58,6 +58,6 @@ final class Deflater {
         }
     }
 
-    /// Ends every flush, and is not sent.
+    /// The end of every flush, which is not sent.
     static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
 }

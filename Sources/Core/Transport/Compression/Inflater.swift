@@ -1,22 +1,22 @@
 import CZlib
 
-/// Decompresses messages one after the other (RFC 7692, section 7.2.2). Confined to its connection.
+/// Decompresses messages in order (RFC 7692, section 7.2.2). Confined to its connection.
 ///
-/// What comes out is handed on in pieces of at most 16 KiB, so the taker decides how much is kept.
+/// Passes on the output in pieces of at most 16 KiB, so the receiver decides how much to keep.
 final class Inflater {
     enum Outcome {
         case done
-        /// The taker wants no more.
+        /// The receiver wants no more output.
         case stopped
-        /// This is no deflate stream.
+        /// The input is not a deflate stream.
         case corrupt
     }
 
     private static let windowSize = 1 << 15
 
-    private let stream: UnsafeMutablePointer<z_stream>  // zlib keeps its address
+    private let stream: UnsafeMutablePointer<z_stream>  // zlib keeps a pointer to it
 
-    /// Nil if there is no memory.
+    /// Returns nil if there is no memory.
     init?(windowBits: Int) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -34,9 +34,9 @@ final class Inflater {
         stream.deallocate()
     }
 
-    /// Decompresses a part of a message, which one read has brought.
+    /// Decompresses the part of a message that one read contained.
     ///
-    /// - Parameter take: Gets what comes out, in order; false stops.
+    /// - Parameter take: Receives the output in order; returns false to stop.
     func inflate(_ part: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
         stream.pointee.next_in = UnsafeMutableRawPointer(mutating: part.baseAddress)?.assumingMemoryBound(
             to: UInt8.self)
@@ -51,7 +51,7 @@ final class Inflater {
                 switch result {
                 case Z_OK: break
                 case Z_STREAM_END: guard restart() else { return .corrupt }
-                case Z_BUF_ERROR: return .done  // there is nothing more to do
+                case Z_BUF_ERROR: return .done  // nothing more to do
                 case _: return .corrupt
                 }
             } while stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0
@@ -59,7 +59,7 @@ final class Inflater {
         }
     }
 
-    /// Ends a message: with the bytes that its sender took away, it must end with a block.
+    /// Ends a message. With the bytes that its sender removed, it must end with a block.
     func finishMessage(_ take: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
         switch Deflater.tail.withUnsafeBytes({ inflate($0, take) }) {
         case .done: stream.pointee.data_type & 128 != 0 ? .done : .corrupt
@@ -68,7 +68,7 @@ final class Inflater {
         }
     }
 
-    /// Forgets all that came before. False if that cannot be.
+    /// Discards the window. Returns false on failure.
     func reset() -> Bool { inflateReset(stream) == Z_OK }
 
     /// A final block ends a deflate stream, not the connection's window (section 7.2.3.4).

@@ -1,6 +1,6 @@
 package import Basics
 
-/// Header fields in order of appearance; names compare without regard to case (RFC 9110, section 5.1).
+/// Header fields in order of appearance. Names are case-insensitive (RFC 9110, section 5.1).
 package struct HTTPFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, Confidential {
     package struct Field: Hashable, Sendable {
         package var name: String
@@ -22,7 +22,7 @@ package struct HTTPFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, C
         fields.append(Field(name: name, value: value))
     }
 
-    /// The first value of the field `name`; setting replaces all of them.
+    /// The first value of the field `name`. Setting it replaces all of them.
     package subscript(name: String) -> String? {
         get { fields.first { $0.name.equalsIgnoringASCIICase(name) }?.value }
         set {
@@ -33,7 +33,7 @@ package struct HTTPFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, C
 }
 
 extension String {
-    /// ASCII letters compare without case, everything else byte by byte; independent of the locale.
+    /// Compares ASCII letters without case and everything else byte by byte, regardless of the locale.
     package func equalsIgnoringASCIICase(_ other: String) -> Bool {
         utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
     }
@@ -45,41 +45,45 @@ extension UInt8 {
     }
 }
 
-/// One HTTP exchange to be made.
+/// A request for one HTTP exchange.
 package struct HTTPRequest: Sendable, Confidential {
     package var method: String
-    /// Absolute, `http` or `https`.
+    /// The absolute URL, `http` or `https`.
     package var url: String
     package var fields: HTTPFields
     package var body: [UInt8]
-    /// Covers everything from name resolution to the last byte of the body.
+    /// The time limit from name resolution to the last byte of the body.
     package var timeout: Duration
-    /// Bytes of response body accepted; one more fails the request with `TransportError.Code.tooLarge`.
+    /// The maximum size of the response body in bytes. A larger one fails the request with
+    /// `TransportError.Code.tooLarge`.
     package var maximumBodySize: Int
-    /// The option that ``maximumBodySize`` comes from, for the error that names it.
+    /// The option that determines ``maximumBodySize``, for error messages.
     package var bodySizeOption: String
     package var followsRedirects: Bool
-    /// Taken for the body instead of ``body``, piece by piece.
+    /// Sent piece by piece as the body instead of ``body``.
     package var bodyFile: HTTPBodyFile?
-    /// Where the body of a successful answer goes, piece by piece. ``HTTPResponse/body`` is then empty, and
-    /// ``maximumBodySize`` bounds the file, of which what had come remains after a failure.
+    /// Receives the body of a successful response piece by piece. ``HTTPResponse/body`` is then empty, and
+    /// ``maximumBodySize`` limits the file, which keeps the received part after a failure.
     package var answerFile: HTTPAnswerFile?
-    /// Asked with the head of a successful answer whether ``answerFile`` takes the body; if not, it is treated as without
-    /// one. Nil is always. Called on the I/O thread.
+    /// Decides from the head of a successful response whether ``answerFile`` takes its body; if not, the response is
+    /// handled as without a file. Nil means always. Called on the I/O thread.
     package var answerFileTakes: (@Sendable (HTTPResponse) -> Bool)?
-    /// Bounds ``answerFile`` instead of ``maximumBodySize``, which is then for other bodies alone.
+    /// Limits ``answerFile`` instead of ``maximumBodySize``, which then applies only to other bodies.
     package var maximumFileSize: Int?
-    /// Fails a transfer that moves less than a byte a second for so long; ``timeout`` is then for the connecting alone. Fails
-    /// one that takes more than ten times as long, too, if on average it moves less than ``slowestRate``.
+    /// Fails a transfer that moves less than a byte per second for this time; ``timeout`` then applies only to
+    /// connecting. Also fails a transfer that takes more than ten times as long and moves less than ``slowestRate`` on
+    /// average.
     package var stallTimeout: Duration?
-    /// Bytes of bodies a second below which a long transfer is a peer's trick: nobody could use such a connection.
+    /// The average rate, in bytes of bodies per second, below which a long transfer must be an attack: nobody could use
+    /// such a connection.
     package static let slowestRate = 64
-    /// Lets the server compress its answer. ``maximumBodySize`` holds for what comes out.
+    /// Allows the server to compress its response. ``maximumBodySize`` limits the decompressed size.
     package var acceptsCompression = false
-    /// Uses no connection that nobody has used since then, because it may be dead; `.now` opens a new one. Nil: any.
+    /// Reuses no connection that has been idle since before this time, because it may be dead. `.now` opens a new one;
+    /// nil allows any.
     package var usesConnectionsSince: MonotonicInstant?
-    /// Whether the server may get it twice. If so, it is sent again on a new connection when one that was kept alive
-    /// turns out to be dead. By default all but `POST` and `PATCH` may be (RFC 9110, section 9.2.2).
+    /// Whether the server may receive it twice. If so, it is sent again on a new connection when a kept-alive one turns
+    /// out to be dead. By default, true for all methods except `POST` and `PATCH` (RFC 9110, section 9.2.2).
     package var isSafeToRepeat: Bool
 
     package init(
@@ -98,22 +102,21 @@ package struct HTTPRequest: Sendable, Confidential {
         self.followsRedirects = followsRedirects
     }
 
-    /// Neither the URL, which may hold credentials, nor header values or the body.
+    /// Omits the URL, which may contain credentials, and header values and the body.
     package var description: String { "a \(method) request" }
 }
 
-/// A part of a file, to be sent with something around it.
+/// A part of a file to send, with optional bytes around it.
 package struct HTTPBodyFile: Hashable, Sendable {
     package var path: String
     package var offset: Int64
-    /// Must be there when the request is made.
+    /// The bytes to send; they must exist when the request is made.
     package var count: Int64
-    /// Sent before the part of the file.
+    /// The bytes to send before the part of the file.
     package var before: [UInt8] = []
-    /// Sent after it.
+    /// The bytes to send after it.
     package var after: [UInt8] = []
 
-    /// Bytes of the whole body.
     package var bodySize: Int64 { Int64(before.count) + count + Int64(after.count) }
 
     package init(path: String, offset: Int64 = 0, count: Int64) {
@@ -121,11 +124,11 @@ package struct HTTPBodyFile: Hashable, Sendable {
     }
 }
 
-/// A file to be written; only its owner may read it.
+/// A file to write; only its owner can read it.
 package struct HTTPAnswerFile: Hashable, Sendable {
     package var path: String
-    /// Goes on at the file's end if the answer is the part that begins there (206); a whole answer begins the file anew.
-    /// The request asks for the part in its field `Range`.
+    /// Whether to continue at the file's end if the response is the part that begins there (206). A complete response
+    /// overwrites the file. The request must ask for the part in its field `Range`.
     package var resumes: Bool
 
     package init(path: String, resumes: Bool = false) {
@@ -133,20 +136,20 @@ package struct HTTPAnswerFile: Hashable, Sendable {
     }
 }
 
-/// How far a transfer has come, in bytes of bodies.
+/// The progress of a transfer, in bytes of bodies.
 package struct HTTPProgress: Hashable, Sendable {
     package var sent: Int64 = 0
     package var totalToSend: Int64 = 0
     package var received: Int64 = 0
-    /// Of a part of a file, what was there before.
+    /// For a part of a file, the size of the existing file.
     package var receivedBefore: Int64 = 0
-    /// Nil: the server has not said.
+    /// Nil if the server did not send it.
     package var totalToReceive: Int64?
 
     package init() {}
 }
 
-/// What came back, whatever the status.
+/// A response with any status.
 package struct HTTPResponse: Sendable {
     package var status: Int
     package var fields: HTTPFields

@@ -1,18 +1,18 @@
 import Basics
 
-/// One segment of a URL's path, made from any text: the one way of a name or an id into a path.
+/// One segment of a URL's path, made from any text. Names and IDs enter a path only this way.
 package struct PathSegment: Hashable, Sendable {
-    /// Ready to stand between two slashes.
+    /// The escaped text, to be placed between two slashes.
     package let escaped: String
 
-    /// - Returns: Nil if the text is none that a server gets as it is: empty, `.` and `..`, which libraries, proxies and
+    /// - Returns: Nil for a text that no server receives unchanged: empty, `.` and `..`, which libraries, proxies and
     ///   servers resolve, whatever was signed.
     package init?(_ text: String) {
         guard !text.isEmpty, text != ".", text != ".." else { return nil }
         escaped = text.percentEncoded
     }
 
-    /// Whether the path of a URL has a segment `.` or `..`, escaped or not.
+    /// Returns whether a URL's path has a segment `.` or `..`, escaped or not.
     package static func hasDots(path: String) -> Bool {
         path.pathSegments.contains { isDots($0) }
     }

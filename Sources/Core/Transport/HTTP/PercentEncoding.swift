@@ -1,8 +1,8 @@
 import Basics
 
 extension String {
-    /// Everything but the unreserved characters of RFC 3986 escaped, so that it is safe in a path segment, a query
-    /// and a form.
+    /// The text with everything but the unreserved characters of RFC 3986 escaped, for use in a path segment, a query
+    /// or a form.
     package var percentEncoded: String {
         let hexadecimal = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []

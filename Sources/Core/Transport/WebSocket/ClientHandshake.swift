@@ -2,11 +2,10 @@ import Basics
 import CLibcrypto
 import Foundation
 
-/// The opening handshake from the client's side (RFC 6455, section 4).
+/// The client side of the opening handshake (RFC 6455, section 4).
 struct ClientHandshake: Sendable {
     private static let magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
-    /// The request, ready to be sent.
     let request: [UInt8]
     private let key: String
     private let subprotocols: [String]
@@ -51,8 +50,8 @@ struct ClientHandshake: Sendable {
 
     enum Answer {
         case needsMore
-        /// The connection is a WebSocket. What followed the head in the same read belongs to the frames.
-        /// Messages are compressed as `compression` says; nil: they are not.
+        /// The connection is a WebSocket. Data after the head in the same read belongs to the frames.
+        /// Messages are compressed with `compression`, or uncompressed if it is nil.
         case accepted(rest: ArraySlice<UInt8>, compression: DeflateParameters?)
         case refused(TransportError)
     }
@@ -80,7 +79,7 @@ struct ClientHandshake: Sendable {
         }
     }
 
-    /// The peer has closed the connection in the middle of its answer.
+    /// Returns the error for a peer that closed the connection in the middle of its response.
     func ended() -> TransportError {
         TransportError(
             .connectionLost,
@@ -179,8 +178,8 @@ extension HTTPFields {
         }
     }
 
-    /// Refuses, besides, names that are the WebSocket handshake's own (RFC 6455, section 4.1), and those that say how the
-    /// connection is used or where the request ends.
+    /// Also refuses names reserved for the WebSocket handshake (RFC 6455, section 4.1), and those that control the
+    /// connection or the end of the request.
     package func validateForHandshake() throws(TransportError) {
         try validate()
         for field in fields {
@@ -196,7 +195,7 @@ extension HTTPFields {
         "proxy-connection", "http2-settings",
     ]
 
-    /// Whether a comma-separated field has a token, without regard to case.
+    /// Returns whether a comma-separated field contains a token, ignoring case.
     fileprivate func hasToken(_ token: String, in name: String) -> Bool {
         fields.filter { $0.name.equalsIgnoringASCIICase(name) }
             .flatMap { $0.value.split(separator: ",") }
@@ -205,13 +204,13 @@ extension HTTPFields {
 }
 
 extension URLComponents {
-    /// The host in ASCII: an international name as look-ups and certificates have it (RFC 5890), an IPv6 address in
-    /// brackets.
+    /// The host in ASCII: an international name in the form used by look-ups and certificates (RFC 5890), an IPv6
+    /// address in brackets.
     package var bracketedHost: String? {
         encodedHost.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
     }
 
-    /// The host for the peer, without a zone, which means nothing there (RFC 6874, section 4).
+    /// The host as sent to the peer, without a zone, which means nothing there (RFC 6874, section 4).
     fileprivate var hostField: String? {
         bracketedHost.map { host in
             host.hasPrefix("[") ? host.prefix { $0 != "%" && $0 != "]" } + "]" : host

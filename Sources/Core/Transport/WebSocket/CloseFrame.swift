@@ -1,7 +1,7 @@
-/// What the payload of a close frame says (RFC 6455, sections 5.5.1 and 7.4).
+/// The contents of a close frame's payload (RFC 6455, sections 5.5.1 and 7.4).
 package enum CloseFrame: Hashable, Sendable {
     case close(code: UInt16?, reason: String)
-    /// It must not have been sent; to be answered with this close code.
+    /// An invalid frame; answer with this close code.
     case violation(code: UInt16, String)
 
     package init(payload: UnsafeRawBufferPointer) {
@@ -27,7 +27,7 @@ package enum CloseFrame: Hashable, Sendable {
         self = .close(code: code, reason: String(decoding: reason, as: UTF8.self))
     }
 
-    /// Codes of section 7.4 and the IANA registry, and those that are free to use.
+    /// Returns whether a code is in section 7.4 or the IANA registry, or is free to use.
     private static func mayBeSent(_ code: UInt16) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true

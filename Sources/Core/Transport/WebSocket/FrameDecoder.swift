@@ -1,12 +1,12 @@
 import Basics
 
-/// Cuts messages from a server's byte stream, however it is chopped (RFC 6455, sections 5.2 to 5.5).
+/// Extracts messages from a server's byte stream, however it is split (RFC 6455, sections 5.2 to 5.5).
 ///
-/// Messages are slices of what one read brought, which is not copied. Only fragments, and messages that do not fit into
-/// a read, are gathered elsewhere, in buffers that grow with what has really arrived.
+/// Messages are slices of a read's bytes, which are not copied. Only fragments, and messages that do not fit into a
+/// read, are gathered in separate buffers, which grow with the data that actually arrived.
 struct FrameDecoder {
-    /// What came in, in two lists: messages in order, and control frames in order. A close or a violation is the last
-    /// thing ever.
+    /// The decoded data, in two lists: messages in order, and control frames in order. A close or a violation is always
+    /// the last item.
     struct Output: Sendable {
         var messages = WebSocketMessages()
         var controls: [Control] = []
@@ -16,7 +16,7 @@ struct FrameDecoder {
         case ping([UInt8])
         case pong([UInt8])
         case close(code: UInt16?, reason: String)
-        /// The stream is useless from here on; to be answered with this close code.
+        /// The stream is unusable from here on; answer with this close code.
         case violation(code: UInt16, String)
     }
 
@@ -26,15 +26,14 @@ struct FrameDecoder {
         var isCompressed = false
         var bytes: [UInt8] = []
         var validator = UTF8Validator()
-        /// All bytes so far, skipped ones included.
+        /// The total size so far, including skipped bytes.
         var byteCount = 0
-        /// Bytes of a compressed message before decompression.
+        /// The size of a compressed message before decompression.
         var compressedByteCount = 0
-        /// The rest of a compressed message is passed over.
+        /// Whether the rest of a compressed message is skipped.
         var isSkipped = false
     }
 
-    /// A frame of which a part has arrived.
     private struct PartialFrame {
         let header: FrameHeader
         var isCompressed = false
@@ -44,27 +43,26 @@ struct FrameDecoder {
         var isSkipped = false
     }
 
-    /// Times the limit that are skipped rather than refused.
+    /// The factor of the limit up to which larger messages are skipped rather than refused.
     private static let skippedSizeFactor = 64
-    /// Bytes after which a call inflates no more, but leaves the rest to the next.
+    /// The size after which a call stops inflating and leaves the rest to the next call.
     static let inflatedBytesPerCall = 1 << 20
-    /// Compressed bytes that are inflated at once; at most 1032 times as much comes out.
+    /// The number of compressed bytes to inflate at once, which produce at most 1032 times as much.
     private static let inflatedPieceSize = 1 << 10
 
     private let maximumMessageSize: Int
     private let oversized: WebSocketRequest.OversizedMessages
-    /// The beginning of a frame whose header is not complete: less than 10 bytes.
+    /// The beginning of an incomplete frame header: less than 10 bytes.
     private var headerBytes: [UInt8] = []
     private var partial: PartialFrame?
     private var fragments: Fragments?
     private var inflater: Inflater?
-    /// Whether a compressed message may refer to those before it.
+    /// Whether a compressed message may refer to previous ones.
     private var peerKeepsContext = true
     private var reservedBits = FrameHeader.reservedBits
     private var isEnded = false
-    /// Received bytes that are not decoded yet, and the position of the first.
+    /// Received bytes that are not decoded yet, and the position of the first one.
     private var rest: (chunk: [UInt8], start: Int)?
-    /// Bytes that came out of decompression in this call.
     private(set) var inflatedByteCount = 0
 
     init(maximumMessageSize: Int, oversized: WebSocketRequest.OversizedMessages) {
@@ -72,25 +70,23 @@ struct FrameDecoder {
         self.oversized = oversized
     }
 
-    /// From now on, messages may be compressed.
     mutating func inflatesMessages(windowBits: Int, peerKeepsContext: Bool) {
         inflater = Inflater(windowBits: windowBits)
         self.peerKeepsContext = peerKeepsContext
         reservedBits = FrameHeader.reservedBitsWithCompression
     }
 
-    /// Whether ``resume(into:)`` has something to do. It must be called before more bytes come.
+    /// Whether ``resume(into:)`` has something to do. Call it before decoding more bytes.
     var hasRest: Bool { rest != nil }
 
-    /// Decodes more bytes. Some may be left: see ``hasRest``.
+    /// Decodes more bytes. Some may remain: see ``hasRest``.
     mutating func decode(_ chunk: [UInt8], into output: inout Output) {
         guard !isEnded else { return }
-        let bytes = headerBytes.isEmpty ? chunk : headerBytes + chunk  // a header that was cut: rare
+        let bytes = headerBytes.isEmpty ? chunk : headerBytes + chunk  // a header that was split: rare
         headerBytes = []
         start(bytes, from: 0, into: &output)
     }
 
-    /// Decodes the bytes that were left.
     mutating func resume(into output: inout Output) {
         guard let (chunk, start) = rest else { return }
         rest = nil
@@ -154,11 +150,11 @@ struct FrameDecoder {
         return isTooLarge(header) || isCompressed(header) ? acceptsSize(of: header, into: &output) : true
     }
 
-    /// Of a message that is too large or compressed. Not inlined, for the sake of those that are neither.
+    /// Checks a message that is too large or compressed. Not inlined, to keep the path of all others fast.
     @inline(never)
     private mutating func acceptsSize(of header: FrameHeader, into output: inout Output) -> Bool {
         if isCompressed(header) {
-            // Its size is not known yet, but even what inflates to nothing must end.
+            // Its size is not known yet, but even one that inflates to nothing must end.
             return header.payloadLength <= skippableSize - (fragments?.compressedByteCount ?? 0)
                 ? true : tooLarge(into: &output)
         }
@@ -168,7 +164,7 @@ struct FrameDecoder {
         }
     }
 
-    /// Bytes of a message that are skipped before the connection is closed.
+    /// The number of bytes of a message to skip before closing the connection.
     private var skippableSize: Int {
         let size = maximumMessageSize.multipliedReportingOverflow(by: Self.skippedSizeFactor)
         return size.overflow ? .max : size.partialValue
@@ -180,7 +176,7 @@ struct FrameDecoder {
 
     private func isTooLarge(_ header: FrameHeader) -> Bool {
         guard !header.opcode.isControl else { return false }
-        // Also what follows in a message of which something was skipped: that was counted.
+        // Includes the rest of a message that was partly skipped, because skipped bytes were counted.
         return header.payloadLength > maximumMessageSize - (fragments?.byteCount ?? 0)
     }
 
@@ -191,11 +187,11 @@ struct FrameDecoder {
         return false
     }
 
-    // MARK: Frames that come in parts
+    // MARK: Partial frames
 
-    /// A frame that is not whole, is too large or compressed. Not inlined, for the sake of those that are not.
+    /// Processes a frame that is incomplete, too large or compressed. Not inlined, to keep the path of all others fast.
     ///
-    /// - Returns: How many bytes of the payload were taken.
+    /// - Returns: The number of payload bytes taken.
     @inline(never)
     private mutating func begin(
         _ header: FrameHeader, _ payload: UnsafeRawBufferPointer, into output: inout Output
@@ -213,7 +209,7 @@ struct FrameDecoder {
         return continuePartial(payload, into: &output)
     }
 
-    /// Takes the bytes of the current frame, only a piece of a compressed one, and returns how many they were.
+    /// Takes bytes of the current frame, only a piece if it is compressed, and returns their number.
     private mutating func continuePartial(_ bytes: UnsafeRawBufferPointer, into output: inout Output) -> Int {
         guard var frame = partial else { return 0 }
         partial = nil
@@ -260,8 +256,8 @@ struct FrameDecoder {
     // MARK: Whole frames
 
     /// - Parameters:
-    ///   - part: Where in the chunk the payload lies, or nil:
-    ///   - gathered: The payload in an array of its own.
+    ///   - part: The payload's position in the chunk; nil if it was gathered.
+    ///   - gathered: The payload in its own array.
     @inline(__always)
     private mutating func finish(
         _ header: FrameHeader, _ payload: UnsafeRawBufferPointer, partOfChunk part: Range<Int>? = nil,
@@ -321,8 +317,8 @@ struct FrameDecoder {
         header.isCompressed || header.opcode == .continuation && fragments?.isCompressed == true
     }
 
-    /// Adds what `piece` holds to the message under way. Nothing is inflated beyond the limit: the rest of the message is
-    /// skipped if the next one does not refer to it, or else the connection ends.
+    /// Adds the contents of `piece` to the pending message. Stops inflating at the limit: the rest of the message is
+    /// skipped if the next one does not refer to it, otherwise the connection ends.
     private mutating func inflate(
         _ piece: UnsafeRawBufferPointer, endsMessage: Bool, into output: inout Output
     ) -> Bool {

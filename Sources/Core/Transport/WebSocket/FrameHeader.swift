@@ -21,21 +21,21 @@ struct FrameHeader: Hashable, Sendable {
     var isFinal: Bool
     var opcode: Opcode
     var payloadLength: Int
-    /// The first bit that RFC 6455 reserves: the message that starts here is compressed (RFC 7692, section 6).
+    /// The first reserved bit of RFC 6455: the message that starts here is compressed (RFC 7692, section 6).
     var isCompressed = false
 
     enum Parsed {
         case needsMore
         case header(FrameHeader, size: Int)
-        /// - Parameter String: What was sent, as the object of a sentence.
+        /// - Parameter String: The violation, as the object of a sentence.
         case violation(String)
     }
 
-    /// Bits that are reserved without an extension, and with compression.
+    /// The bits that are reserved without an extension, and with compression.
     static let reservedBits: UInt8 = 0x70
     static let reservedBitsWithCompression: UInt8 = 0x30
 
-    /// Reads the head of a frame from a server, which is never masked.
+    /// Parses the head of a frame from a server, which is never masked.
     @inline(__always)
     static func parse(_ bytes: UnsafeRawBufferPointer, at start: Int, reservedBits: UInt8) -> Parsed {
         guard bytes.count - start >= 2 else { return .needsMore }
@@ -82,7 +82,7 @@ struct FrameHeader: Hashable, Sendable {
         }
     }
 
-    /// A whole frame from a client, masked with a key of its own (section 5.3).
+    /// Returns a complete frame from a client, masked with its own key (section 5.3).
     static func encode(
         _ opcode: Opcode, payload: some Collection<UInt8>, isCompressed: Bool = false,
         using random: inout some RandomNumberGenerator

@@ -1,6 +1,6 @@
-/// The masking of what a client sends (RFC 6455, section 5.3).
+/// The masking of client data (RFC 6455, section 5.3).
 package enum FrameMask {
-    /// `bytes[i] ^= key[i % 4]`, eight bytes at a time. Twice is as before.
+    /// Applies `bytes[i] ^= key[i % 4]`, eight bytes at a time. Applying it twice restores the data.
     package static func apply(_ key: UInt32, to bytes: UnsafeMutableRawBufferPointer) {
         let wide = (UInt64(key) << 32 | UInt64(key)).bigEndian
         var index = 0

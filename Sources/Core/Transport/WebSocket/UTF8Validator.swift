@@ -1,10 +1,9 @@
 import CVector
 
-/// Checks UTF-8 that arrives in pieces (RFC 3629), and says no as soon as it cannot become valid any more.
+/// Validates UTF-8 that arrives in pieces (RFC 3629), and fails as soon as it cannot become valid.
 package struct UTF8Validator: Sendable {
-    /// Continuation bytes still to come.
     private var missing = 0
-    /// Bounds of the next continuation byte: they exclude overlong forms, surrogates and values above U+10FFFF.
+    /// The bounds of the next continuation byte, which exclude overlong forms, surrogates and values above U+10FFFF.
     private var lower: UInt8 = 0x80
     private var upper: UInt8 = 0xBF
 
@@ -13,7 +12,7 @@ package struct UTF8Validator: Sendable {
         return bytes.withUnsafeBytes { validator.accepts($0) } && validator.isComplete
     }
 
-    /// Whether the text does not end inside a character.
+    /// Whether the text ends at a character boundary.
     var isComplete: Bool { missing == 0 }
 
     mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {

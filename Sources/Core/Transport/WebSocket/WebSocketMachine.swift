@@ -1,49 +1,48 @@
-/// A client's WebSocket as a value: bytes of the peer in, messages and bytes for the peer out (RFC 6455).
+/// A client's WebSocket as a value: the peer's bytes in, messages and bytes for the peer out (RFC 6455).
 ///
-/// It holds no socket and no timer. After each call the owner writes ``takeOutput()``; when ``Received/end`` is set it
-/// closes the connection once that is written. With compression, copies share its state, and a few bytes can hold many:
-/// one call inflates a part of them, and the owner goes on with ``resume(using:)`` when others have had their turn.
+/// It has no socket and no timer. After each call the owner writes ``takeOutput()``. When ``Received/end`` is set, it
+/// closes the connection after that write. With compression, copies share its state. A few compressed bytes can contain
+/// many: one call inflates only a part of them, and the owner continues with ``resume(using:)`` after giving others a
+/// turn.
 package struct WebSocketMachine {
     private enum State {
         case handshake(ClientHandshake)
         case open
-        /// Our close frame is sent, the peer's is awaited.
+        /// We sent our close frame and are waiting for the peer's.
         case closing
         case closed
     }
 
     private enum PingState {
         case answered
-        /// It is written when the peer reads again.
+        /// To be written when the peer reads again.
         case owed
         case sent
     }
 
-    /// What one read brought.
     package struct Received: Sendable {
-        /// The handshake succeeded with this read.
+        /// Whether the handshake succeeded with this read.
         package var isOpened = false
-        /// Whole messages in order.
+        /// Complete messages in order.
         package var messages = WebSocketMessages()
-        /// The peer has answered the newest ping, so all that it had sent before it got that is here. Pongs that nobody asked
-        /// for, or that answer an older ping, are not told.
+        /// Whether the peer has answered the newest ping. Everything that it sent before is then here. Unsolicited
+        /// pongs and answers to older pings are not reported.
         package var hasPong = false
-        /// The connection is over: how it ended.
+        /// How the connection ended, if it did.
         package var end: WebSocketClosure?
-        /// Bytes that were inflated.
         package var inflatedByteCount = 0
     }
 
     private var state: State
     private var decoder: FrameDecoder
-    /// Nil: messages are sent as they are.
+    /// Nil if messages are sent uncompressed.
     private var deflater: Deflater?
     private var output: [UInt8] = []
-    /// Whether earlier output still waits for the peer to read.
+    /// Whether earlier output is still waiting for the peer to read.
     private var isHeldBack = false
     /// The payload of the newest ping, while ``isHeldBack``.
     private var owedPong: [UInt8]?
-    /// How many pings were sent: each carries its number, which its answer repeats.
+    /// The number of pings sent. Each carries its number, which its answer repeats.
     private var pingCount: UInt32 = 0
     private var newestPing = PingState.answered
 
@@ -55,19 +54,19 @@ package struct WebSocketMachine {
             maximumMessageSize: request.maximumMessageSize, oversized: request.oversizedMessages)
     }
 
-    /// Bytes for the peer that have not been taken yet.
+    /// Removes and returns the pending bytes for the peer.
     package mutating func takeOutput() -> [UInt8] {
         defer { output = [] }
         return output
     }
 
-    /// The peer does not read what was taken. Until it does, pings are not queued up: the newest is answered then, which
-    /// is enough (RFC 6455, section 5.5.3).
+    /// Reports that the peer is not reading the output. Until it does, pings are not queued: only the newest is
+    /// answered then, which is enough (RFC 6455, section 5.5.3).
     package mutating func heldBack() {
         isHeldBack = true
     }
 
-    /// The peer has read everything that was taken.
+    /// Reports that the peer has read all output.
     package mutating func released(using random: inout some RandomNumberGenerator) {
         isHeldBack = false
         if case .open = state {
@@ -77,21 +76,21 @@ package struct WebSocketMachine {
         owedPong = nil
     }
 
-    /// Whether the peer's answer to the handshake is still awaited.
+    /// Whether the peer's handshake response is still pending.
     package var isInHandshake: Bool { if case .handshake = state { true } else { false } }
 
-    /// How many those are.
+    /// The number of pending bytes for the peer.
     package var outputCount: Int { output.count }
 
     // MARK: Receiving
 
-    /// Bytes after which one call inflates no more; a single piece may bring about as many again.
+    /// The number of bytes after which a call stops inflating. A single piece may add about as many again.
     package static let inflatedBytesPerCall = FrameDecoder.inflatedBytesPerCall
 
-    /// Whether some of the bytes received are not decoded yet. Nothing more is to be received before they are.
+    /// Whether some received bytes are not decoded yet. Decode them before receiving more.
     package var hasRest: Bool { if case .closed = state { false } else { decoder.hasRest } }
 
-    /// Decodes on where the last call stopped.
+    /// Continues decoding where the last call stopped.
     package mutating func resume(using random: inout some RandomNumberGenerator) -> Received {
         var received = Received()
         switch state {
@@ -101,7 +100,7 @@ package struct WebSocketMachine {
         return received
     }
 
-    /// - Parameter chunk: What one read brought. Messages are slices of it.
+    /// - Parameter chunk: The bytes of one read. Messages are slices of it.
     package mutating func receive(_ chunk: [UInt8], using random: inout some RandomNumberGenerator) -> Received {
         var received = Received()
         switch state {
@@ -131,7 +130,7 @@ package struct WebSocketMachine {
         deflater = Deflater(windowBits: agreed.ownWindowBits, keepsContext: agreed.keepsOwnContext)
     }
 
-    /// The peer has closed the connection, or it broke.
+    /// Reports that the peer closed the connection, or that it broke.
     package mutating func ended(_ error: TransportError?) -> WebSocketClosure {
         defer { state = .closed }
         switch state {
@@ -149,7 +148,7 @@ package struct WebSocketMachine {
         var decoded = FrameDecoder.Output()
         body(&decoder, &decoded)
         received.inflatedByteCount = decoder.inflatedByteCount
-        if case .open = state { received.messages = decoded.messages }  // who said goodbye wants no more
+        if case .open = state { received.messages = decoded.messages }  // after a close, messages are ignored
         for control in decoded.controls {
             switch control {
             case .ping(let payload):
@@ -174,7 +173,7 @@ package struct WebSocketMachine {
 
     // MARK: Sending
 
-    /// Sends a text message in one frame. Nothing is sent unless the connection is open.
+    /// Sends a text message in one frame. Does nothing unless the connection is open.
     package mutating func send(text: [UInt8], using random: inout some RandomNumberGenerator) {
         if case .open = state { writeMessage(.text, text, using: &random) }
     }
@@ -186,7 +185,7 @@ package struct WebSocketMachine {
     package mutating func ping(using random: inout some RandomNumberGenerator) {
         guard case .open = state else { return }
         pingCount &+= 1
-        // Whoever does not read gets the newest alone.
+        // A peer that does not read gets only the newest ping.
         if isHeldBack { newestPing = .owed } else { writePing(using: &random) }
     }
 
@@ -197,7 +196,7 @@ package struct WebSocketMachine {
 
     private var pingPayload: [UInt8] { withUnsafeBytes(of: pingCount.bigEndian, Array.init) }
 
-    /// Starts the closing handshake. Says whether a close frame is under way: otherwise there is nothing to wait for.
+    /// Starts the closing handshake. Returns false if no close frame is pending, and so there is nothing to wait for.
     package mutating func close(
         code: UInt16, reason: String, using random: inout some RandomNumberGenerator
     ) -> Bool {
@@ -219,7 +218,7 @@ package struct WebSocketMachine {
         var payload: [UInt8] = []
         if let code {
             payload = [UInt8(code >> 8), UInt8(code & 0xFF)]
-            // 123 bytes of reason at most, cut between characters.
+            // The reason has at most 123 bytes, cut between characters.
             for character in reason where payload.count + character.utf8.count <= FrameHeader.maximumControlPayload {
                 payload += Array(character.utf8)
             }

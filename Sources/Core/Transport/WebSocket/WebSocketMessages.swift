@@ -1,32 +1,31 @@
-/// One whole message, its fragments joined. The bytes are usually a slice of what one read brought in, shared with
-/// the messages around it.
+/// One complete message, with its fragments joined. The bytes are usually a slice of a read's bytes, shared with the
+/// neighbouring messages.
 package enum WebSocketMessage: Hashable, Sendable {
     /// Valid UTF-8.
     case text(ArraySlice<UInt8>)
     case binary(ArraySlice<UInt8>)
-    /// Too large, and skipped as ``WebSocketRequest/OversizedMessages/discard`` asks.
+    /// A message that was too large and was skipped, as with ``WebSocketRequest/OversizedMessages/discard``.
     case oversized(byteCount: Int)
 }
 
-/// Messages of one read, in order. Most lie in the read's bytes as they are, and cost no memory of their own.
+/// The messages of one read, in order. Most are slices of the read's bytes and use no memory of their own.
 package struct WebSocketMessages: Sendable, RandomAccessCollection {
     private enum Item: Sendable {
         case text(start: UInt32, end: UInt32)
         case binary(start: UInt32, end: UInt32)
-        /// Gathered elsewhere, or none at all.
+        /// A message gathered elsewhere or skipped.
         indirect case other(WebSocketMessage)
     }
 
-    /// What the read brought.
     package private(set) var chunk: [UInt8]
     private var items: [Item] = []
 
-    /// - Parameter chunk: At most 4 GiB.
+    /// - Parameter chunk: The bytes of the read; at most 4 GiB.
     package init(of chunk: [UInt8] = []) {
         self.chunk = chunk
     }
 
-    /// Messages that come from no read.
+    /// Creates messages that are not part of a read.
     package init(_ messages: [WebSocketMessage]) {
         self.init()
         for message in messages { append(message) }
@@ -34,7 +33,6 @@ package struct WebSocketMessages: Sendable, RandomAccessCollection {
 
     mutating func append(_ message: WebSocketMessage) { items.append(.other(message)) }
 
-    /// A message that is a part of the chunk.
     package mutating func appendPart(_ range: Range<Int>, isText: Bool) {
         let (start, end) = (UInt32(range.lowerBound), UInt32(range.upperBound))
         items.append(isText ? .text(start: start, end: end) : .binary(start: start, end: end))
@@ -51,7 +49,7 @@ package struct WebSocketMessages: Sendable, RandomAccessCollection {
         }
     }
 
-    /// Where in the chunk a text message lies; nil for others, and behind the last.
+    /// Returns the position of a text message in the chunk; nil for other messages and after the last one.
     package func textInChunk(at index: Int) -> Range<Int>? {
         guard index < items.count else { return nil }
         return if case .text(let start, let end) = items[index] { Int(start)..<Int(end) } else { nil }

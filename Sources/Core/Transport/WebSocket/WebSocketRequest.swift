@@ -1,30 +1,30 @@
-/// A WebSocket connection to be opened (RFC 6455), with its bounds.
+/// A request for a WebSocket connection (RFC 6455), with its limits.
 package struct WebSocketRequest: Sendable {
-    /// What is done about a message that is larger than allowed.
+    /// What to do with a message that is larger than allowed.
     package enum OversizedMessages: Hashable, Sendable {
         /// Close with 1009 (RFC 6455, section 7.4.1).
         case close
-        /// Skip its bytes and go on. A message 64 times too large closes all the same.
+        /// Skip the message. One that is 64 times too large still closes the connection.
         case discard
     }
 
-    /// Absolute, `ws` or `wss`.
+    /// The absolute URL, `ws` or `wss`.
     package var url: String
-    /// Fields to add to the handshake; those that RFC 6455 defines are refused.
+    /// Additional fields of the handshake. Fields defined by RFC 6455 are refused.
     package var fields: HTTPFields
     package var subprotocols: [String]
-    /// What to offer of message compression. Nil, the default: nothing.
+    /// The message compression to offer; nil, the default, for none.
     package var compression: DeflateOffer?
-    /// Bytes of one incoming message, all fragments together, decompressed.
+    /// The maximum size in bytes of an incoming message, with all fragments and decompressed.
     package var maximumMessageSize: Int
     package var oversizedMessages: OversizedMessages
-    /// Bytes of the server's handshake answer up to the blank line.
+    /// The maximum size in bytes of the server's handshake response, up to the blank line.
     package var maximumHandshakeSize: Int
-    /// Bytes that may wait to be written before a send is refused.
+    /// The maximum number of unwritten bytes before a send is refused.
     package var maximumSendQueueSize: Int
-    /// How long the owner waits for the connection: the host's addresses share this time. It does not end the attempt.
+    /// The time that the owner waits for the connection, which the host's addresses share. It does not end the attempt.
     package var connectTimeout: Duration
-    /// How long the peer may take to answer our close frame and end the connection before it is dropped.
+    /// The time for the peer to answer our close frame and end the connection before it is dropped.
     package var closeTimeout: Duration
 
     package init(
@@ -47,13 +47,13 @@ package struct WebSocketRequest: Sendable {
     }
 }
 
-/// How a WebSocket connection ended, or that it never opened.
+/// The reason why a WebSocket connection ended or never opened.
 package struct WebSocketClosure: Hashable, Sendable {
-    /// The close code that the peer sent; 1005 if its close frame had none, 1006 if there was no close frame
-    /// (RFC 6455, section 7.4.1). If we closed because of what the peer sent: the code that we sent.
+    /// The close code that the peer sent; 1005 if its close frame had none, 1006 if there was no close frame (RFC 6455,
+    /// section 7.4.1). If we closed because of data from the peer, the code that we sent.
     package var code: UInt16
     package var reason: String
-    /// What went wrong, unless the close handshake was completed.
+    /// The error, unless the close handshake was completed.
     package var error: TransportError?
 
     package init(code: UInt16, reason: String = "", error: TransportError? = nil) {
