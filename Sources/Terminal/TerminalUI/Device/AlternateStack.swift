@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where signal handlers of a thread run when its own stack is full.
+/// The stack of a thread's signal handlers when its own stack is full.
 enum AlternateStack {
     private static let size = 1 << 16
 
@@ -16,7 +16,7 @@ enum AlternateStack {
         return key
     }()
 
-    /// Gives the calling thread one, unless it has one.
+    /// Installs an alternate stack for the calling thread, unless it has one.
     static func install() {
         guard pthread_getspecific(key) == nil else { return }
         var present = stack_t()

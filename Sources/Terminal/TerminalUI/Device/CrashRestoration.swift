@@ -1,13 +1,13 @@
 import Basics
 import Foundation
 
-/// Gives the terminal back when the program dies of a fault, or of a signal that nobody watches: a signal handler writes fixed
-/// bytes and sets what was set before.
+/// Restores the terminal when the program dies of a fault, or of a signal that nothing handles: a signal handler writes
+/// fixed bytes and restores the previous settings.
 enum CrashRestoration {
     private static let numbers: [Int32] = [
         SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSYS, SIGQUIT,
     ]
-    /// Those that end the program too, unless somebody watches or ignores them. From 34 on: those of real time.
+    /// Other signals that end the program unless they are handled or ignored. From 34 on: real-time signals.
     private static let otherNumbers: [Int32] =
         [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGSTKFLT, SIGIO, SIGPWR] + Array(34...64)
 
@@ -26,7 +26,7 @@ enum CrashRestoration {
                     var (new, old) = (sigaction(), sigaction())
                     new.__sigaction_handler.sa_handler = { number in
                         crash.restore()
-                        // With the default action, at this very place.
+                        // Raises it again with the default action, right here.
                         signal(number, SIG_DFL)
                         raise(number)
                     }
@@ -39,7 +39,7 @@ enum CrashRestoration {
 
     private static func hasDefaultAction(_ number: Int32) -> Bool {
         var action = sigaction()
-        // `SIG_DFL` is the address 0, which Swift has as nil.
+        // `SIG_DFL` is the address 0, which Swift imports as nil.
         return sigaction(number, nil, &action) == 0 && action.__sigaction_handler.sa_handler == nil
     }
 
@@ -54,7 +54,7 @@ enum CrashRestoration {
     }
 }
 
-/// Written before the handlers are there, and then only read: by them, in a program that does nothing else any more.
+/// Written before the handlers are installed, then only read by them, in a program that does nothing else any more.
 private nonisolated(unsafe) let crash = CrashMemory()
 
 private final class CrashMemory {
@@ -78,7 +78,7 @@ private final class CrashMemory {
         if let settings { self.settings.pointee = settings.1 }
     }
 
-    /// Calls nothing that a signal handler may not call.
+    /// Calls only functions that are safe in a signal handler.
     func restore() {
         if write(output, bytes, count) < 0, errno == EAGAIN {
             var wanted = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)

@@ -1,10 +1,10 @@
 import Basics
 import Foundation
 
-/// A terminal that hands over each key as it is pressed, until it is restored.
+/// A terminal that delivers each key as it is pressed, until it is restored.
 public final class RawTerminal: Sendable {
     private struct State {
-        /// The terminal's settings as they were; nil while it has these.
+        /// The terminal's previous settings; nil while these are in effect.
         var before: termios?
         var isLeft = false
     }
@@ -12,20 +12,21 @@ public final class RawTerminal: Sendable {
     private let descriptor: Int32
     private let state = Lock(State())
 
-    /// - Parameter descriptor: Of the terminal. It stays open.
+    /// - Parameter descriptor: The terminal's descriptor. It stays open.
     public init(_ descriptor: Int32) {
         self.descriptor = descriptor
     }
 
     deinit { restore() }
 
-    /// Whether the terminal listens to this process, and not to a shell that has put it in the background.
+    /// Whether this process is in the terminal's foreground, not put in the background by a shell.
     public var isForeground: Bool {
         let group = tcgetpgrp(descriptor)
-        return group < 0 || group == getpgrp()  // below 0: it controls no jobs
+        return group < 0 || group == getpgrp()  // below 0: no job control
     }
 
-    /// Nothing is echoed, changed or turned into a signal. What is written still gets its carriage returns.
+    /// Makes the terminal raw: it neither echoes input, nor changes it or turns it into signals. Output still gets its
+    /// carriage returns.
     public func makeRaw() throws(TerminalError) {
         try state.withLock { state throws(TerminalError) in
             guard !state.isLeft else { return }
@@ -36,16 +37,16 @@ public final class RawTerminal: Sendable {
             raw.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG | IEXTEN)
             raw.c_cc.6 = 1  // VMIN
             raw.c_cc.5 = 0  // VTIME
-            // At once, as in `restore`: what is written may wait for a reader for ever.
+            // At once, as in `restore`: output may wait forever for a reader.
             guard tcsetattr(descriptor, TCSANOW, &raw) == 0 else { throw .cannotReadKeys }
             if state.before == nil { state.before = now }
         }
     }
 
-    /// Gives the terminal the settings that it had; it can be made raw again.
+    /// Restores the terminal's previous settings. It can be made raw again.
     public func restore() { state.withLock { restore(&$0) } }
 
-    /// Restores it for good.
+    /// Restores the terminal for good.
     public func leave() {
         state.withLock { state in
             restore(&state)
@@ -56,7 +57,7 @@ public final class RawTerminal: Sendable {
     private func restore(_ state: inout State) {
         guard var before = state.before else { return }
         state.before = nil
-        // In the background it is the shell's, which has settings of its own and stops whoever changes them.
+        // In the background, the shell owns the terminal. It has its own settings and stops processes that change them.
         if isForeground { tcsetattr(descriptor, TCSANOW, &before) }
     }
 }

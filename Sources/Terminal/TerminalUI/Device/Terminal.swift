@@ -4,17 +4,17 @@ import Foundation
 
 /// A terminal whose whole screen belongs to the program while it is open.
 ///
-/// What is shown is a surface at a time: the newest one wins, at most ``framesPerSecond`` of them are painted, and a terminal
-/// that is slow to take them never holds up the caller. Closing, a stop from the keyboard and a crash leave the terminal as it
-/// was; only a kill that cannot be caught does not.
+/// It shows one surface at a time: the newest one wins, and at most ``framesPerSecond`` of them are painted. A slow
+/// terminal never blocks the caller. Closing, a stop from the keyboard and a crash restore the terminal; only a kill
+/// that cannot be caught does not.
 public final class Terminal: Sendable {
-    /// Surfaces that are shown faster than this are left out, but for the newest.
+    /// The maximum frame rate. Of surfaces shown faster than this, all but the newest are skipped.
     public static let framesPerSecond = 60
 
     private enum Phase {
         case closed
         case open
-        /// Another program has the terminal for a while, or this one is stopped.
+        /// Another program is using the terminal, or this one is stopped.
         case paused
     }
 
@@ -25,15 +25,15 @@ public final class Terminal: Sendable {
         var modes: TerminalModes
         var showsPixels = true
         var next: TerminalSurface?
-        /// The newest one, for when the screen has to be painted again.
+        /// The newest surface, for repainting the screen.
         var last: TerminalSurface?
         var isPainting = false
         var title: String?
-        /// When to give up on a terminal that takes nothing; nil while this program has the screen.
+        /// The time to give up on a terminal that accepts no output; nil while this program has the screen.
         var deadline: ContinuousClock.Instant?
     }
 
-    /// What is typed, and what else the terminal says. Ends when it is gone or closed.
+    /// The user's input and the terminal's replies. Ends when the terminal is gone or closed.
     public let inputs: AsyncStream<TerminalInput>
 
     private let continuation: AsyncStream<TerminalInput>.Continuation
@@ -41,11 +41,11 @@ public final class Terminal: Sendable {
     private let output: Int32
     private let writer: TerminalWriter
     private let reader: TerminalReader
-    /// Everything is written here, in order: no frame comes after the screen was left.
+    /// All output goes through this queue in order: no frame is written after leaving the screen.
     private let queue = DispatchQueue(label: "terminal-output", qos: .userInitiated)
     private let state: Lock<State>
 
-    /// A terminal that is still closed. Only one can be open at a time.
+    /// Creates a closed terminal. Only one can be open at a time.
     public init(input: Int32 = 0, output: Int32 = 1, modes: TerminalModes = TerminalModes()) {
         (self.input, self.output) = (input, output)
         writer = TerminalWriter(output)
@@ -54,24 +54,24 @@ public final class Terminal: Sendable {
         (inputs, continuation) = AsyncStream.makeStream(of: TerminalInput.self, bufferingPolicy: .bufferingNewest(4096))
     }
 
-    /// Whether both ends are a terminal that can move its cursor.
+    /// Returns whether both descriptors are a terminal that can move its cursor.
     public static func isThere(input: Int32 = 0, output: Int32 = 1) -> Bool {
         isatty(input) == 1 && isatty(output) == 1 && environment("TERM") != "dumb"
     }
 
-    /// As the terminal has it now.
+    /// The terminal's current size.
     public var size: TerminalSize { TerminalSize(of: output) }
 
-    /// What the terminal has told of itself.
+    /// The terminal's answers about its features.
     public var queries: TerminalQueries { state.withLock { $0.queries } }
 
-    /// How wide it shows characters.
+    /// The widths of characters on the terminal.
     public var profile: WidthProfile { queries.profile }
 
-    // MARK: From beginning to end
+    // MARK: Life cycle
 
-    /// Takes the screen, and asks the terminal what it can do. Its answers change ``queries`` when they come, which may be never:
-    /// the last of them is a ``TerminalReply/attributes(_:)`` among ``inputs``.
+    /// Takes over the screen and queries the terminal's features. The answers update ``queries`` when they arrive,
+    /// which may be never. The last one is a ``TerminalReply/attributes(_:)`` among ``inputs``.
     public func open() throws(TerminalError) {
         try reader.open { [weak self] event in self?.received(event) }
         var settings = termios()
@@ -89,10 +89,10 @@ public final class Terminal: Sendable {
         write(entering + TerminalQueries.text(asksForGraphics: Self.canAskForGraphics))
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal.
     public func close() { close { queue.sync(execute: $0) } }
 
-    /// - Parameter write: Calls what it is given when nothing else is written.
+    /// - Parameter write: Calls its argument when no other output is being written.
     private func close(_ write: (() -> Void) -> Void) {
         let phase = state.withLock { state in
             defer {
@@ -108,13 +108,13 @@ public final class Terminal: Sendable {
         continuation.finish()
     }
 
-    // The last reference may go away on the queue itself.
+    // The last reference may be released on the queue itself.
     deinit { close { $0() } }
 
-    /// A terminal that nobody reads does not keep the program from leaving.
+    /// A terminal that nobody reads must not keep the program from ending.
     private static let patienceAtLeaving = Duration.seconds(1)
 
-    /// Lets another program have the terminal, such as an editor.
+    /// Lets another program, such as an editor, use the terminal meanwhile.
     public func pausing<Result>(_ work: () throws -> Result) throws -> Result {
         makeWay()
         reader.pause()
@@ -125,10 +125,10 @@ public final class Terminal: Sendable {
         return try work()
     }
 
-    /// Stops the program as Ctrl-Z does, until somebody continues it.
+    /// Stops the program like Ctrl-Z, until it is continued.
     public func suspend() { reader.suspend() }
 
-    /// Takes the screen again, also from a shell that has written on it after a stop that could not be noticed.
+    /// Takes over the screen again, also after a stop that could not be noticed and in which a shell wrote on it.
     private func enter() {
         let entering = state.withLock { state -> String? in
             guard state.phase != .closed else { return nil }
@@ -154,10 +154,10 @@ public final class Terminal: Sendable {
         if wasOpen { queue.sync { put(leaving) } }
     }
 
-    /// What takes the images away, and everything else that was switched on.
+    /// The output that removes the images and switches off all modes.
     private var leaving: String { state.withLock { $0.painter.clearing } + TerminalModes.leaving }
 
-    /// Lets the calling thread give the terminal back even after its stack has overflowed.
+    /// Allows the calling thread to restore the terminal even after a stack overflow.
     public func protectThread() { AlternateStack.install() }
 
     // MARK: Input
@@ -188,7 +188,7 @@ public final class Terminal: Sendable {
         }
     }
 
-    /// What is known before the terminal has answered comes from the environment.
+    /// Until the terminal has answered, the features come from the environment.
     private static func features(_ state: State) -> ScreenPainter.Features {
         let queries = state.queries
         let term = environment("TERM") ?? ""
@@ -213,7 +213,7 @@ public final class Terminal: Sendable {
 
     // MARK: Output
 
-    /// Shows a surface as soon as the terminal takes it. One that is shown before that is left out.
+    /// Shows a surface as soon as the terminal is ready. Skips an earlier one that is still waiting.
     public func show(_ surface: TerminalSurface) {
         state.withLock { state in
             state.next = surface
@@ -222,7 +222,7 @@ public final class Terminal: Sendable {
         schedulePainting()
     }
 
-    /// Paints everything again: somebody else has written on the screen.
+    /// Paints everything again, after another program wrote on the screen.
     public func repaint() {
         state.withLock { state in
             state.painter.forget()
@@ -231,7 +231,7 @@ public final class Terminal: Sendable {
         schedulePainting()
     }
 
-    /// The window's title. It must be clean.
+    /// Sets the window's title. It must be clean text.
     public func setTitle(_ title: String) {
         let isNew = state.withLock { state in
             defer { state.title = title }
@@ -240,20 +240,22 @@ public final class Terminal: Sendable {
         if isNew { write("\u{1B}]2;\(title)\u{1B}\\") }
     }
 
-    /// Makes the terminal ring, or blink, as its user has set it.
+    /// Rings or flashes the terminal, depending on its settings.
     public func ringBell() { write("\u{7}") }
 
-    /// Tells the user outside of the program's window, as far as the terminal can (OSC 9). The text must be clean.
+    /// Notifies the user outside of the program's window, if the terminal supports it (OSC 9). The text must be clean.
     ///
-    /// - Parameter program: Stands before the text: some terminals take a number there for an order of another kind.
+    /// - Parameter program: The prefix of the text. Without one, some terminals read a number at the start as another
+    ///   command.
     public func notify(_ text: String, from program: String) { write("\u{1B}]9;\(program): \(text)\u{1B}\\") }
 
-    /// Puts text on the clipboard, on the user's side of the connection (OSC 52).
+    /// Copies text to the clipboard on the user's side of the connection (OSC 52).
     public func copy(_ text: String) {
         write("\u{1B}]52;c;\(Data(text.utf8).base64EncodedString())\u{1B}\\")
     }
 
-    /// Shows images with their pixels, where the terminal can do that; otherwise in half blocks. Usually true.
+    /// Sets whether images are shown with their pixels where the terminal supports it; otherwise in half blocks.
+    /// Usually on.
     public func setShowsPixels(_ isOn: Bool) {
         let clearing = state.withLock { state -> String? in
             state.showsPixels = isOn
@@ -266,7 +268,7 @@ public final class Terminal: Sendable {
         repaint()
     }
 
-    /// Reports the mouse from now on, or leaves it to the terminal, whose selection works then.
+    /// Sets whether the terminal reports the mouse. If not, the terminal's own selection works.
     public func setReportsMouse(_ isOn: Bool) {
         state.withLock { $0.modes.reportsMouse = isOn }
         let sign = isOn ? "h" : "l"
@@ -303,7 +305,7 @@ public final class Terminal: Sendable {
         }
     }
 
-    /// Waits for the terminal as long as it is open, and a moment longer. Called on the queue.
+    /// Writes to the terminal, waiting for it while it is open and a moment longer. Called on the queue.
     private func put(_ text: String) {
         writer.write(text.utf8) { state.withLock { $0.deadline } }
     }

@@ -1,9 +1,9 @@
-/// Why a terminal cannot be used.
+/// The reason why a terminal cannot be used.
 public enum TerminalError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The descriptor is not that of a terminal, or the terminal is gone.
     case cannotReadKeys
 
-    /// What happened, in words.
+    /// A description of the error.
     public var description: String {
         switch self {
         case .cannotReadKeys: "the terminal cannot be set to read single keys"

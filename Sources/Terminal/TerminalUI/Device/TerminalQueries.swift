@@ -1,18 +1,17 @@
-/// What a program asks a terminal about itself when it starts, and what the answers mean.
+/// The queries that a program sends to a terminal at the start, and the meaning of the replies.
 ///
-/// A value without time: whoever asks gives up after a while, for a terminal that says nothing. The last question is one that
-/// every terminal answers (`CSI c`), so the end is known.
+/// A value without timers: for a terminal that does not reply, the caller gives up after a while. Every terminal
+/// answers the last query (`CSI c`), which marks the end.
 public struct TerminalQueries: Hashable, Sendable {
-    /// In order; the cursor is asked for behind each, on the line that is going to be painted over.
+    /// In order. The cursor position is requested after each, on a line that will be painted over.
     private static let clusters = ["❤\u{FE0F}", "👍🏽", "👨\u{200D}👩\u{200D}👧"]
     private static let imageID = 31
-    /// How many times it asks where the cursor is.
     static var cursorReports: Int { clusters.count }
 
-    /// Writes what takes room at the top of the screen.
+    /// Returns the text of the queries, which takes up space at the top of the screen.
     ///
-    /// - Parameter asksForGraphics: False for terminals inside of which others run, as tmux and screen are: they take the
-    ///   question for something else, and pass images on as they like.
+    /// - Parameter asksForGraphics: Pass false for terminals that contain others, such as tmux and screen: they
+    ///   misinterpret the query, and may or may not pass images on.
     public static func text(asksForGraphics: Bool) -> String {
         clusters.map { "\u{1B}[1;1H\($0)\u{1B}[6n" }.joined() + "\u{1B}[1;1H\u{1B}[2K\u{1B}]11;?\u{1B}\\\u{1B}[?2026$p"
             + "\u{1B}[?u"
@@ -20,7 +19,7 @@ public struct TerminalQueries: Hashable, Sendable {
                 ? "\u{1B}[16t\u{1B}_Gi=\(imageID),s=1,v=1,a=q,t=d,f=24;AAAA\u{1B}\\" : "") + "\u{1B}[c"
     }
 
-    /// Whether a terminal of this environment can be asked for graphics.
+    /// Returns whether a terminal in this environment can be queried for graphics.
     public static func canAskForGraphics(_ environment: (String) -> String?) -> Bool {
         let term = environment("TERM") ?? ""
         let isInside = environment("TMUX") != nil || environment("STY") != nil
@@ -28,23 +27,23 @@ public struct TerminalQueries: Hashable, Sendable {
     }
 
     private var widths: [Int] = []
-    /// Whether the last question is answered.
+    /// Whether the last query has been answered.
     public private(set) var isComplete = false
-    /// Whether the terminal can show a frame at once (mode 2026).
+    /// Whether the terminal supports synchronized frames (mode 2026).
     public private(set) var synchronizes = false
-    /// Whether it knows kitty's keyboard protocol.
+    /// Whether it supports kitty's keyboard protocol.
     public private(set) var reportsKeys = false
-    /// The best way to show images on it. What is answered behind the last question says nothing of it.
+    /// The best way to show images on it. Replies after the last query don't affect it.
     public private(set) var graphics = GraphicsProtocol.halfBlocks
     private var cell: PixelSize?
     private static let cellSides = 4...100
-    /// Nil if the terminal does not say.
+    /// Whether the background is light; nil if the terminal did not answer.
     public private(set) var hasLightBackground: Bool?
 
-    /// Nothing is answered yet.
+    /// Creates a value without answers.
     public init() {}
 
-    /// Takes an answer.
+    /// Processes a reply.
     public mutating func received(_ reply: TerminalReply) {
         switch reply {
         case .cursorPosition(let column, _): widths.append(column)
@@ -59,7 +58,7 @@ public struct TerminalQueries: Hashable, Sendable {
         case .graphics(Self.imageID, true) where !isComplete: graphics = .kitty
         case .graphics: break
         case .attributes(let attributes):
-            // Sixels are of pixels: without the size of a cell they would cover others.
+            // Sixels are measured in pixels: without the size of a cell they would cover other cells.
             if !isComplete, graphics == .halfBlocks, attributes.dropFirst().contains(4), let cell {
                 graphics = .sixel(cell: cell)
             }
@@ -67,7 +66,7 @@ public struct TerminalQueries: Hashable, Sendable {
         }
     }
 
-    /// As measured; as Unicode has it for what the terminal has not told.
+    /// The measured widths, or those of Unicode if the terminal did not answer.
     public var profile: WidthProfile {
         var profile = WidthProfile.unicode
         guard widths.count == Self.clusters.count else { return profile }

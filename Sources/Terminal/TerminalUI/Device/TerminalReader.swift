@@ -2,45 +2,45 @@ import Basics
 import Dispatch
 import Foundation
 
-/// Reads a terminal: makes it raw, cuts what comes into input, and gives it back when the program is stopped and goes on.
+/// Reads a terminal: makes it raw, parses its input, and restores it while the program is stopped.
 ///
-/// Events come one at a time on a queue of its own, without any lock held.
+/// Events are delivered one at a time on a private queue, without a lock held.
 public final class TerminalReader: Sendable {
-    /// What happened at the terminal.
+    /// An event of the terminal.
     public enum Event: Sendable {
         case input(TerminalInput)
-        /// The program is going to be stopped, and the terminal is still raw.
+        /// The program is about to be stopped; the terminal is still raw.
         case stopping
-        /// The program goes on, and the terminal is raw again.
+        /// The program was continued; the terminal is raw again.
         case continued
-        /// There is nothing to read any more.
+        /// There is nothing more to read.
         case gone
     }
 
-    /// A stop by ``suspend()``. Two things tell that the program goes on, in any order: the call that stopped it returns, and
-    /// a signal comes.
+    /// A stop by ``suspend()``. Two things show that the program was continued, in either order: the call that stopped
+    /// it returns, and a signal arrives.
     private enum Stop {
         case none
-        /// Neither has come.
+        /// Neither has happened.
         case asked
-        /// The call has returned, and the signal that belongs to it may still come.
+        /// The call has returned, and its signal may still arrive.
         case returned
     }
 
     private struct State {
         var parser: InputParser
-        /// To tell whether anything followed.
+        /// The number of reads, to detect whether input followed.
         var reads = 0
         var sources: [any DispatchSourceProtocol] = []
-        /// That of the keys, while another program reads them.
+        /// The source of the keys, while another program reads them.
         var suspended: (any DispatchSourceProtocol)?
         var onEvent: (@Sendable (Event) -> Void)?
-        /// What the signals did before they were watched.
+        /// The signal actions before the signals were watched.
         var dispositions: [(number: Int32, action: sigaction)] = []
-        /// Another program has the terminal.
+        /// Whether another program has the terminal.
         var isPaused = false
         var stop = Stop.none
-        /// Counts the times that the program was continued in the background, so that an old one's end is known.
+        /// Counts how often the program was continued in the background, so that an outdated timer is detected.
         var backgroundWaits = 0
 
         mutating func cancelSources() {
@@ -51,7 +51,7 @@ public final class TerminalReader: Sendable {
                 sigaction(number, &action, nil)
             }
             dispositions = []
-            resumeKeys()  // a suspended source must not be let go of
+            resumeKeys()  // a suspended source must not be released
         }
 
         mutating func suspendKeys() {
@@ -72,7 +72,7 @@ public final class TerminalReader: Sendable {
     private let state: Lock<State>
 
     /// - Parameters:
-    ///   - descriptor: Of the terminal. It stays open.
+    ///   - descriptor: The terminal's descriptor. It stays open.
     ///   - awaitedReports: See ``InputParser/init(awaitedReports:)``.
     public init(_ descriptor: Int32 = 0, awaitedReports: Int = 0) {
         self.descriptor = descriptor
@@ -82,9 +82,9 @@ public final class TerminalReader: Sendable {
 
     deinit { close() }
 
-    // MARK: From beginning to end
+    // MARK: Life cycle
 
-    /// Waits in the background, as the shell's jobs do, until the terminal listens to this process.
+    /// Starts reading. In the background, waits until this process is in the foreground, as a shell's jobs do.
     public func open(_ onEvent: @escaping @Sendable (Event) -> Void) throws(TerminalError) {
         if !terminal.isForeground { stop(SIGTTIN) }
         try terminal.makeRaw()
@@ -98,7 +98,7 @@ public final class TerminalReader: Sendable {
         state.withLock { ($0.sources, $0.dispositions) = (sources, dispositions) }
     }
 
-    /// The terminal is as it was, for good; nothing more is told.
+    /// Restores the terminal for good. Delivers no more events.
     public func close() {
         terminal.leave()
         state.withLock { state in
@@ -107,9 +107,9 @@ public final class TerminalReader: Sendable {
         }
     }
 
-    /// The terminal is as it was, for a program that runs in between; ``resume()`` takes it back.
+    /// Restores the terminal for another program meanwhile; ``resume()`` takes it back.
     public func pause() {
-        // A key that is being read is read to its end; the next one is the other program's.
+        // Finishes reading the current key; the next one is for the other program.
         queue.sync {
             state.withLock { state in
                 state.isPaused = true
@@ -143,7 +143,7 @@ public final class TerminalReader: Sendable {
         guard count > 0 else {
             if count < 0, errno == EINTR || errno == EAGAIN { return }
             if count < 0, errno == EIO, !terminal.isForeground { return stop(SIGTTIN) }
-            // Else the source would tell of it without end.
+            // Otherwise the source would report this forever.
             state.withLock { $0.cancelSources() }
             return tell(.gone)
         }
@@ -175,7 +175,7 @@ public final class TerminalReader: Sendable {
         func watch(_ number: Int32, _ onSignal: @escaping @Sendable (TerminalReader) -> Void)
             -> any DispatchSourceProtocol
         {
-            signal(number, SIG_IGN)  // else the default action comes before the source
+            signal(number, SIG_IGN)  // otherwise the default action precedes the source
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { [weak self] in self.map(onSignal) }
             source.resume()
@@ -188,12 +188,12 @@ public final class TerminalReader: Sendable {
         ]
     }
 
-    /// Gives the terminal back to the shell that started this, until that continues this process.
+    /// Gives the terminal back to the parent shell until it continues this process.
     public func suspend() {
         tell(.stopping)
         terminal.restore()
         state.withLock { state in
-            state.suspendKeys()  // they are the shell's
+            state.suspendKeys()  // the keys are for the shell
             state.stop = .asked
         }
         stop(SIGTSTP)
@@ -217,11 +217,12 @@ public final class TerminalReader: Sendable {
         if terminal.isForeground { takeBack() } else { goOnInBackground() }
     }
 
-    /// How long a program goes on that was continued in the background: one that is told to end is continued for that.
+    /// The time that a program continued in the background keeps running, because it may have been continued in order
+    /// to end.
     private static let backgroundPatience = DispatchTimeInterval.seconds(3)
 
     private func goOnInBackground() {
-        tell(.stopping)  // nobody may have stopped it in good order
+        tell(.stopping)  // it may not have been stopped cleanly
         let wait = state.withLock { state in
             state.suspendKeys()
             state.backgroundWaits += 1
@@ -248,7 +249,7 @@ public final class TerminalReader: Sendable {
         }
     }
 
-    /// Stops this process as the signal does by default. One that nobody could continue is not stopped.
+    /// Stops this process with the signal's default action. Does nothing if no process could continue it.
     private func stop(_ number: Int32) {
         var watched = sigaction()
         sigaction(number, nil, &watched)
@@ -256,7 +257,7 @@ public final class TerminalReader: Sendable {
         var (numbers, masked) = (sigset_t(), sigset_t())
         sigemptyset(&numbers)
         sigaddset(&numbers, number)
-        pthread_sigmask(SIG_UNBLOCK, &numbers, &masked)  // Dispatch keeps signals from its threads
+        pthread_sigmask(SIG_UNBLOCK, &numbers, &masked)  // Dispatch blocks signals on its threads
         raise(number)
         pthread_sigmask(SIG_SETMASK, &masked, nil)
         sigaction(number, &watched, nil)

@@ -1,19 +1,19 @@
 import Foundation
 
-/// How large a terminal is.
+/// The size of a terminal in cells.
 public struct TerminalSize: Hashable, Sendable {
-    /// Cells in a row.
+    /// The number of cells in a row.
     public var columns: Int
-    /// Rows.
+    /// The number of rows.
     public var rows: Int
 
-    /// A size as it is given.
+    /// Creates a size.
     public init(columns: Int, rows: Int) { (self.columns, self.rows) = (columns, rows) }
 
-    /// The largest that is taken from a terminal: more cells than anybody sees only take memory.
+    /// The maximum size accepted from a terminal. More cells than anyone can see only waste memory.
     static let maximum = TerminalSize(columns: 1000, rows: 500)
 
-    /// Of the terminal with this descriptor; 80 × 24 where it does not know, and 1000 × 500 at most.
+    /// Returns the size of the terminal with this descriptor: 80 × 24 if it is unknown, and at most 1000 × 500.
     public init(of descriptor: Int32) {
         var size = winsize()
         let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Writes to a terminal, and gives up on one that nobody reads.
+/// Writes to a terminal, and gives up if nobody reads it.
 public final class TerminalWriter: Sendable {
     private let descriptor: Int32
-    /// The same terminal, opened anew so that a write does not wait; below 0 if that cannot be had.
+    /// The same terminal, opened again so that writes don't block; below 0 if that failed.
     private let opened: Int32
 
-    /// - Parameter descriptor: Of the terminal. It stays open.
+    /// - Parameter descriptor: The terminal's descriptor. It stays open.
     public init(_ descriptor: Int32) {
         self.descriptor = descriptor
         opened =
@@ -18,8 +18,8 @@ public final class TerminalWriter: Sendable {
 
     deinit { if opened >= 0 { close(opened) } }
 
-    /// - Parameter deadline: Asked for again and again while the terminal takes nothing; nil is none.
-    /// - Returns: 0, or why not everything was written: `EAGAIN` after the deadline.
+    /// - Parameter deadline: Called repeatedly while the terminal accepts no output; nil means no deadline.
+    /// - Returns: 0, or the reason why not everything was written: `EAGAIN` after the deadline.
     @discardableResult
     public func write(_ bytes: some Sequence<UInt8>, until deadline: () -> ContinuousClock.Instant?) -> Int32 {
         var bytes = Array(bytes)[...]

@@ -1,10 +1,10 @@
-/// What Tab makes of the text before the cursor.
+/// The result of pressing Tab, for the text before the cursor.
 public struct Completion: Hashable, Sendable {
-    /// What stands before the cursor afterwards.
+    /// The new text before the cursor.
     public var text: String
-    /// What the last word can become; one that fits alone is in the text already.
+    /// The possible completions of the last word. A single match is already part of the text.
     public var candidates: [String]
 
-    /// A text, and what its last word can become.
+    /// Creates a completion from a text and the candidates for its last word.
     public init(text: String, candidates: [String] = []) { (self.text, self.candidates) = (text, candidates) }
 }

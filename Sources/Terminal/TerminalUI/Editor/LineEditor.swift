@@ -1,34 +1,34 @@
-/// A line that somebody edits, or a text of several, as a value: input in, what is to be done out. It knows nothing of the
+/// An editor for a line, or a text of several lines, as a value: input in, effects out. It is independent of the
 /// terminal.
 ///
-/// The keys are those of readline with its usual bindings. In a text of several lines Alt-Enter, Shift-Enter and Ctrl-J begin
-/// a new one, up and down go from line to line, and what is pasted keeps its lines.
+/// The keys are those of readline with its default bindings. In a text of several lines, Alt-Enter, Shift-Enter and
+/// Ctrl-J start a new line, up and down move between lines, and pasted text keeps its lines.
 public struct LineEditor: Sendable {
-    /// What is edited.
+    /// The form of the edited text.
     public enum Form: Sendable {
         case oneLine
         case severalLines
     }
 
-    /// What a key asks for beside the change of the line.
+    /// The effect of a key in addition to changing the line.
     public enum Effect: Hashable, Sendable {
-        /// Nothing more: the line may have changed.
+        /// None; the line may have changed.
         case edited
         /// The line was entered; the next one is empty.
         case entered(String)
-        /// Ctrl-C threw the line away.
+        /// Ctrl-C discarded the line.
         case dropped
-        /// Ctrl-C on an empty line, for the first time.
+        /// Ctrl-C was pressed on an empty line, for the first time.
         case warned
-        /// There will be no more lines: Ctrl-D, or Ctrl-C twice.
+        /// Input ended: Ctrl-D, or Ctrl-C twice.
         case ended
         /// Ctrl-Z.
         case suspended
         /// Ctrl-L.
         case cleared
-        /// Tab, where more than one word fits.
+        /// Tab, with several matching words.
         case listed([String])
-        /// The key can do nothing here.
+        /// The key has no effect here.
         case refused
     }
 
@@ -47,50 +47,50 @@ public struct LineEditor: Sendable {
         let after: String
     }
 
-    /// In bytes of UTF-8. What would make the line longer is refused.
+    /// The maximum size in bytes of UTF-8. Input that would exceed it is refused.
     public static let maximumSize = 64 << 10
     private static let maximumVersions = 100
-    /// Of all versions together, in bytes of UTF-8.
+    /// The maximum size of all versions together, in bytes of UTF-8.
     private static let maximumVersionsSize = 1 << 20
 
-    /// The line before the cursor and after it.
+    /// The part of the line before the cursor.
     public private(set) var before = ""
-    /// The line behind the cursor.
+    /// The part of the line after the cursor.
     public private(set) var after = ""
-    /// What was entered before; up and Ctrl-R bring it back.
+    /// The entered lines, which up and Ctrl-R bring back.
     public private(set) var history: LineHistory
     private let form: Form
     /// Earlier versions of the line, for Ctrl-_.
     private var versions: [Version] = []
-    /// Letters that are typed in a row are one change.
+    /// Whether a run of typed letters, which counts as one change, is in progress.
     private var isTyping = false
     private var mode = Mode.typing
-    /// The line of the history that is shown; its count for the line that is new.
+    /// The index of the displayed history line; the history's count for the new line.
     private var position: Int
-    /// The new line, while one of the history is shown.
+    /// The new line, while a line of the history is displayed.
     private var draft = ""
     private var killed = ""
-    /// Killing on in a row adds to what was killed.
+    /// Whether the last key killed text. Another kill then adds to it.
     private var isKilling = false
     private var isWarned = false
 
-    /// An empty line.
+    /// Creates an editor with an empty line.
     public init(history: LineHistory = LineHistory(), form: Form = .oneLine) {
         self.history = history
         self.form = form
         position = history.lines.count
     }
 
-    /// All of it.
+    /// The whole line.
     public var line: String { before + after }
 
-    /// The search's words in place of the prompt; nil while none is under way.
+    /// The search prompt, replacing the normal one; nil unless a search is in progress.
     public var searchPrompt: String? {
         guard case .searching(let search) = mode else { return nil }
         return search.prompt
     }
 
-    /// Another line in the place of this one, as when a draft is taken up again. It can be undone.
+    /// Replaces the line, for example to resume a draft. Can be undone.
     public mutating func replace(before: String, after: String = "") {
         remember(Version(before: self.before, after: self.after))
         (self.before, self.after) = (fit(before), fit(after))
@@ -98,7 +98,7 @@ public struct LineEditor: Sendable {
         mode = .typing
     }
 
-    /// - Parameter complete: Completes what stands before the cursor.
+    /// - Parameter complete: Completes the text before the cursor.
     public mutating func handle(
         _ key: TerminalInput, complete: (String) -> Completion = { Completion(text: $0) }
     ) -> Effect {
@@ -186,7 +186,6 @@ public struct LineEditor: Sendable {
 
     // MARK: Changing the line
 
-    /// A change that changes nothing is refused.
     private mutating func change(_ body: (inout Self) -> Void) -> Effect {
         let old = (before, after)
         body(&self)
@@ -194,7 +193,7 @@ public struct LineEditor: Sendable {
         return old == (before, after) ? .refused : .edited
     }
 
-    /// What stands on both sides of the cursor may be one character now: a letter with its mark, a flag.
+    /// Joins text on both sides of the cursor that is now one character: a letter with its mark, a flag.
     private mutating func joinSequences() {
         guard let last = before.last, let first = after.first else { return }
         guard (String(last) + String(first)).count == 1 else { return }
@@ -209,8 +208,8 @@ public struct LineEditor: Sendable {
         return change { $0.before += text }
     }
 
-    /// Breaks are as the form has them, tabs are spaces, and other control characters are left out. A break at the end of what
-    /// is pasted into a line is left out too.
+    /// Adapts breaks to the form, replaces tabs by spaces, and removes other control characters. In a single line, also
+    /// removes a break at the end of pasted text.
     private func fit(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         var wasReturn = false
@@ -240,7 +239,7 @@ public struct LineEditor: Sendable {
         after = String(after[end...])
     }
 
-    /// As long as no word has begun, and then to its end.
+    /// Matches characters up to the next word and then to its end.
     private static func word(
         _ belongs: @escaping (Character) -> Bool = { $0.isLetter || $0.isNumber }
     ) -> (Character) -> Bool {
@@ -288,7 +287,7 @@ public struct LineEditor: Sendable {
 
     private mutating func transpose() -> Effect {
         change { editor in
-            // At the end, the two before the cursor; else those on both sides of it.
+            // At the end of the line, swaps the two characters before the cursor; otherwise those on both sides of it.
             if editor.after.isEmpty, editor.before.count > 1 { editor.after = String(editor.before.removeLast()) }
             guard let left = editor.before.popLast() else { return }
             guard let right = editor.after.first else {
@@ -306,7 +305,7 @@ public struct LineEditor: Sendable {
         [.control("k"), .control("u"), .control("w"), .alt("d"), .key(.backspace, .alt)].contains(key)
     }
 
-    /// - Parameter move: Moves the cursor over what is to go.
+    /// - Parameter move: Moves the cursor over the text to kill.
     private mutating func kill(_ direction: KillDirection, _ move: (inout Self) -> Void) -> Effect {
         var moved = self
         move(&moved)
@@ -373,7 +372,7 @@ public struct LineEditor: Sendable {
 
     // MARK: Searching
 
-    /// Nil if the key ends the search and is one for the line.
+    /// Returns nil if the key ends the search and applies to the line.
     private mutating func handle(_ key: TerminalInput, in search: LineSearch) -> Effect? {
         var search = search
         switch key {

@@ -1,21 +1,21 @@
-/// The lines that were entered, oldest first.
+/// The entered lines, oldest first.
 public struct LineHistory: Sendable {
-    /// Older lines are dropped.
+    /// The maximum number of lines. Older lines are discarded.
     public static let maximumCount = 1000
-    /// In bytes of UTF-8, of all lines together.
+    /// The maximum size of all lines together, in bytes of UTF-8.
     public static let maximumSize = 256 << 10
-    /// Longer lines are not kept.
+    /// The maximum size of a line. Longer lines are not kept.
     public static let maximumLine = 8 << 10
 
-    /// Oldest first.
+    /// The lines, oldest first.
     public private(set) var lines: [String] = []
 
-    /// The lines of these that are worth keeping: see ``add(_:)``.
+    /// Creates a history from lines, skipping those that ``add(_:)`` does not keep.
     public init(_ lines: some Sequence<String> = []) {
         for line in lines { add(line) }
     }
 
-    /// Keeps a line, unless it is empty, starts with a space, is too long or repeats the one before.
+    /// Adds a line, unless it is empty, starts with a space, is too long or repeats the previous one.
     ///
     /// - Returns: Whether it was kept.
     @discardableResult
@@ -37,7 +37,6 @@ public struct LineHistory: Sendable {
         !line.isEmpty && !line.hasPrefix(" ") && line.utf8.count <= maximumLine && !line.contains(where: \.isNewline)
     }
 
-    /// The newest line before `index` that has `text` in it.
     func last(containing text: String, before index: Int) -> Int? {
         text.isEmpty ? nil : lines[..<index].lastIndex { $0.contains(text) }
     }

@@ -1,10 +1,10 @@
-/// A search backwards through the history, as Ctrl-R begins it.
+/// A backward search through the history, started by Ctrl-R.
 struct LineSearch: Sendable {
-    /// The line as it was, and where its cursor stood.
+    /// The original line and its cursor position.
     let line: String
     let cursor: Int
     private(set) var text = ""
-    /// The line of the history that is shown; nil before one was found.
+    /// The index of the displayed history line; nil until one is found.
     private(set) var match: Int?
     private(set) var isFailing = false
     private let end: Int

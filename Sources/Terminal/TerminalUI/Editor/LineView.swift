@@ -1,16 +1,16 @@
 import Basics
 
-/// How a prompt and a line look in one row of a terminal. A line that is too long is shown around its cursor.
+/// The layout of a prompt and a line in one terminal row. A line that is too long is shown around its cursor.
 public struct LineView: Hashable {
-    /// Fit for the terminal; never reaches the last column, where terminals differ.
+    /// Text that is safe for the terminal. Never reaches the last column, where terminals differ.
     public let text: String
-    /// Columns before the cursor.
+    /// The number of columns before the cursor.
     public let cursor: Int
 
-    /// The part of the line around its cursor that fits into the columns.
+    /// Creates a view of the part of the line around its cursor that fits into the columns.
     public init(prompt: String, before: String, after: String, columns: Int) {
         let room = max(columns - 1, 1)
-        // A prompt leaves half of the row to the line.
+        // The prompt leaves half of the row to the line.
         let (prompt, promptWidth) = Self.end(of: Self.cells(prompt), within: max(room / 2, 1))
         let (head, headWidth) = Self.end(of: Self.cells(before), within: room - promptWidth)
         var (tail, rest) = ("", room - promptWidth - headWidth)
@@ -28,7 +28,7 @@ public struct LineView: Hashable {
         let width: Int
     }
 
-    /// Each character as the terminal shows it, escaped if it must not get there.
+    /// Returns the characters as displayed, escaped if they are unsafe.
     private static func cells(_ text: String) -> [Cell] {
         text.map { character in
             let shown = PeerText(String(character)).escaped

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The blurred picture of an image in a few letters (blurha.sh), to show while the image is not there.
+/// Decodes blurred previews of images, encoded in a few letters (blurha.sh), to show until the image is available.
 public enum BlurHash {
     private static let digits = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8)
 
-    /// Nil if the text is not one. It has at most 9 × 9 components, and a side at most 64 pixels.
+    /// Returns nil if the text is invalid. Supports up to 9 × 9 components and sides of up to 64 pixels.
     public static func image(_ hash: String, width: Int, height: Int) -> TerminalImage? {
         let values = hash.utf8.prefix(200).map { digits.firstIndex(of: $0) }
         guard values.count >= 6, let size = values[0], size <= 80, let quantised = values[1] else { return nil }

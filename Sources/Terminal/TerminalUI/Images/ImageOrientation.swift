@@ -1,23 +1,22 @@
-/// How the rows and columns of a stored image lie in what is shown (Exif 2.3, tag 274; its numbers are the raw values).
+/// The orientation of a stored image (Exif 2.3, tag 274, whose numbers are the raw values).
 public enum ImageOrientation: Int, Hashable, Sendable {
-    /// As it is stored.
+    /// Displayed as stored.
     case upright = 1
-    /// Left and right change places.
+    /// Mirrored horizontally.
     case mirrored
-    /// By 180 degrees.
+    /// Rotated by 180 degrees.
     case upsideDown
-    /// Top and bottom change places.
+    /// Mirrored vertically.
     case flipped
     /// Rows become columns.
     case transposed
-    /// By 90 degrees, clockwise.
+    /// Rotated by 90 degrees clockwise.
     case turnedRight
     /// Rows become columns, from the other corner.
     case transversed
-    /// By 90 degrees, counterclockwise.
+    /// Rotated by 90 degrees counterclockwise.
     case turnedLeft
 
-    /// Whether width and height change places.
     var swapsSides: Bool {
         switch self {
         case .upright, .mirrored, .upsideDown, .flipped: false
@@ -25,7 +24,7 @@ public enum ImageOrientation: Int, Hashable, Sendable {
         }
     }
 
-    /// Where a pixel of what is shown comes from, in an image of that size.
+    /// Returns the source position of a displayed pixel, in an image of that size.
     func source(x: Int, y: Int, width: Int, height: Int) -> (x: Int, y: Int) {
         switch self {
         case .upright: (x, y)
@@ -41,7 +40,7 @@ public enum ImageOrientation: Int, Hashable, Sendable {
 }
 
 extension TerminalImage {
-    /// As it is to be seen.
+    /// Returns the image in its display orientation.
     func turned(_ orientation: ImageOrientation) -> TerminalImage {
         guard orientation != .upright else { return self }
         let (newWidth, newHeight) = orientation.swapsSides ? (height, width) : (width, height)

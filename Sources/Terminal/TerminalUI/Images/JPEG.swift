@@ -2,24 +2,25 @@
     import CTurboJPEG
     import Foundation
 
-    /// Reads JPEG images, with libjpeg-turbo. Only with the trait `JPEGImages`.
+    /// Decodes JPEG images with libjpeg-turbo. Requires the trait `JPEGImages`.
     ///
-    /// Images come from strangers: what an image says of its size is checked before anything is allocated for it, and the
-    /// number of its scans is limited.
+    /// Images are untrusted: an image's size is checked before memory is allocated for it, and the number of its scans
+    /// is limited.
     public enum JPEG {
-        /// Why there is no image.
+        /// The reason why an image was not decoded.
         public enum Failure: Error, Hashable, Sendable {
             case notJPEG
-            /// The image is damaged, or of a kind that is not read, such as CMYK.
+            /// The image is damaged, or has an unsupported format such as CMYK.
             case damaged
-            /// More than ``PNG/maximumSide`` or ``PNG/maximumBytes``.
+            /// The image exceeds ``PNG/maximumSide`` or ``PNG/maximumBytes``.
             case tooLarge
         }
 
-        /// Pixels of the longer side of what ``decode(_:)`` returns. Larger images are made smaller while they are read.
+        /// The maximum longer side in pixels of an image from ``decode(_:)``. Larger images are scaled down while
+        /// decoding.
         public static let largestSide = 2_048
 
-        /// Reads an image, and turns it as its Exif data say. What is missing of a damaged image is grey.
+        /// Decodes an image and applies its Exif orientation. Missing parts of a damaged image are grey.
         public static func decode(_ data: some Collection<UInt8>) throws(Failure) -> TerminalImage {
             let bytes = Array(data)
             guard bytes.starts(with: [0xFF, 0xD8, 0xFF]) else { throw .notJPEG }
@@ -34,7 +35,7 @@
             guard width <= PNG.maximumSide, height <= PNG.maximumSide,
                 4 * Int(width) * Int(height) <= PNG.maximumBytes
             else { throw .tooLarge }
-            // The library makes an image smaller by eighths, which also saves it most of the work.
+            // The library scales down by eighths, which also saves most of the work.
             let eighths = min(8 * largestSide / Int(max(width, height)), 8)
             let size = PixelSize(width: scaled(width, eighths), height: scaled(height, eighths))
             var pixels = [UInt8](repeating: 0, count: 4 * size.width * size.height)
@@ -52,7 +53,7 @@
 
         // MARK: Exif
 
-        /// The orientation in the segment APP1 (Exif 2.3, section 4.6.4).
+        /// Returns the orientation in the segment APP1 (Exif 2.3, section 4.6.4).
         private static func orientation(of bytes: [UInt8]) -> ImageOrientation {
             var offset = 2
             while offset + 4 <= bytes.count, bytes[offset] == 0xFF, bytes[offset + 1] != 0xDA {

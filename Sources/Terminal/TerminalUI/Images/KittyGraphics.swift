@@ -3,14 +3,14 @@ import Foundation
 
 /// Kitty's graphics protocol: <https://sw.kovidgoyal.net/kitty/graphics-protocol/>.
 ///
-/// The pixels are sent once; after that an image, or as many of its rows as are on the screen, is placed and taken away by its
-/// id. An image's row on the screen tells its placements apart.
+/// The pixels are sent once. After that, an image, or those of its rows that are on the screen, is placed and removed
+/// by its ID. Placements of an image are identified by their row on the screen.
 struct KittyGraphics: Sendable {
     static let deleteAll = "\u{1B}_Ga=d,d=A,q=2\u{1B}\\"
 
-    /// Base64 in one sequence.
+    /// The size of the base64 data in one sequence.
     private static let chunk = 4096
-    /// What the terminal keeps of images that are not on the screen, in bytes as they were sent.
+    /// The maximum size of off-screen images that the terminal keeps, in bytes as sent.
     private static let maximumKept = 4 << 20
 
     private struct Sent: Sendable {
@@ -18,17 +18,17 @@ struct KittyGraphics: Sendable {
         let bytes: Int
     }
 
-    /// What the terminal has, the longest unused first.
+    /// The images that the terminal has, the least recently used first.
     private var sent: [Sent] = []
 
-    /// The terminal has nothing any more.
+    /// Assumes that the terminal no longer has any images.
     mutating func forget() { sent = [] }
 
     func removing(_ placement: ImagePlacement) -> String {
         "\u{1B}_Ga=d,d=i,i=\(placement.id),p=\(placement.rows.lowerBound + 1),q=2\u{1B}\\"
     }
 
-    /// Puts it at the cursor, which does not move.
+    /// Places it at the cursor, which does not move.
     mutating func placing(_ placement: ImagePlacement) -> String {
         let (image, rows) = (placement.first.image, placement.size.rows)
         var output = ""
@@ -46,7 +46,7 @@ struct KittyGraphics: Sendable {
         return output
     }
 
-    /// Has the terminal forget images that were shown long ago.
+    /// Makes the terminal discard images that were shown long ago.
     mutating func forgettingOld(shown: Set<UInt32>) -> String {
         var (output, kept) = ("", sent.reduce(0) { $0 + $1.bytes })
         sent.removeAll { image in

@@ -1,22 +1,22 @@
 import CZlib
 import Foundation
 
-/// Reads PNG images (RFC 2083; the third edition of the specification).
+/// Decodes PNG images (RFC 2083; the third edition of the specification).
 ///
-/// Images come from strangers: what an image says of its size is checked before anything is allocated for it.
+/// Images are untrusted: an image's size is checked before memory is allocated for it.
 public enum PNG {
-    /// Why there is no image.
+    /// The reason why an image was not decoded.
     public enum Failure: Error, Hashable, Sendable {
         case notPNG
-        /// The image is damaged, or ends too early.
+        /// The image is damaged or truncated.
         case damaged
-        /// More than ``maximumSide`` or ``maximumBytes``.
+        /// The image exceeds ``maximumSide`` or ``maximumBytes``.
         case tooLarge
     }
 
-    /// Pixels of the longer side.
+    /// The maximum longer side in pixels.
     public static let maximumSide = 16_384
-    /// Of the pixels, four bytes each.
+    /// The maximum size of the pixels, at four bytes each.
     public static let maximumBytes = 64 << 20
 
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
@@ -58,7 +58,7 @@ public enum PNG {
             }
         }
 
-        /// Adam7, or the whole image as one pass: where it starts, and the steps between its pixels.
+        /// The passes of Adam7, or the whole image as one pass: the start and the steps between pixels.
         var passes: [(x: Int, y: Int, dx: Int, dy: Int)] {
             isInterlaced
                 ? [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
@@ -69,7 +69,7 @@ public enum PNG {
             ((width - pass.x + pass.dx - 1) / pass.dx, (height - pass.y + pass.dy - 1) / pass.dy)
         }
 
-        /// Of the rows of all passes, a byte for the filter of each.
+        /// The size of the rows of all passes, with a filter byte for each row.
         var dataSize: Int {
             passes.reduce(0) { total, pass in
                 let size = size(of: pass)
@@ -78,7 +78,7 @@ public enum PNG {
         }
     }
 
-    /// Reads an image. Checksums are not looked at: a damaged image is shown as far as it makes sense.
+    /// Decodes an image. Checksums are ignored: a damaged image is shown as far as possible.
     public static func decode(_ data: some Collection<UInt8>) throws(Failure) -> TerminalImage {
         let bytes = Array(data)
         guard bytes.starts(with: signature) else { throw .notPNG }
@@ -108,7 +108,7 @@ public enum PNG {
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
 
-    /// Exactly as many bytes as the image has; what comes after them is left.
+    /// Returns exactly as many bytes as the image has and ignores the rest.
     private static func inflated(_ packed: [UInt8], size: Int) throws(Failure) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: size)
         var count = uLongf(size)
@@ -117,7 +117,7 @@ public enum PNG {
                 uncompress(target.baseAddress, &count, source.baseAddress, uLong(source.count))
             }
         }
-        // The buffer is full before the end: more rows than there should be.
+        // The buffer is full before the end: there are too many rows.
         guard status == Z_OK || status == Z_BUF_ERROR, count == uLongf(size) else { throw .damaged }
         return result
     }

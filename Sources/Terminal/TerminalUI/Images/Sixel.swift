@@ -1,6 +1,6 @@
-/// Sixel graphics, as DEC's VT340 had them, with a palette of 6 × 6 × 6 colours.
+/// Sixel graphics, as on DEC's VT340, with a palette of 6 × 6 × 6 colours.
 enum Sixel {
-    /// As many rows of the image as are on the screen, for the cursor's place.
+    /// Returns those rows of the image that are on the screen, to be written at the cursor.
     static func bytes(_ placement: ImagePlacement, cell: PixelSize) -> String {
         let (size, rows) = (placement.size, placement.imageRows)
         let image = placement.first.image.scaled(width: size.columns * cell.width, height: size.rows * cell.height)
@@ -11,13 +11,13 @@ enum Sixel {
             result += "#\(index);2;\(red * 20);\(green * 20);\(blue * 20)"
         }
         for top in stride(from: 0, to: image.height, by: 6) {
-            // A line behind the last one could move the whole screen.
+            // A line break after the last band could scroll the whole screen.
             result += (top > 0 ? "-" : "") + band(image, top)
         }
         return result + "\u{1B}\\"
     }
 
-    /// Six rows: for each of its colours one line, over the one before.
+    /// Returns a band of six rows, with one line for each of its colours, over the previous one.
     private static func band(_ image: TerminalImage, _ top: Int) -> String {
         var masks: [Int: [UInt8]] = [:]
         for y in top..<min(top + 6, image.height) {

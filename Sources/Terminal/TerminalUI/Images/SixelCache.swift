@@ -1,4 +1,4 @@
-/// Images as sixels, for when they are scrolled: of each as many rows as are on the screen.
+/// A cache of images as sixels, for scrolling. An entry covers the rows of an image that are on the screen.
 struct SixelCache: Sendable {
     private struct Key: Hashable {
         let id: UInt32

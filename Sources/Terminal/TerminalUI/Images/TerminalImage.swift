@@ -1,20 +1,20 @@
-/// Pixels: red, green, blue and opacity, a byte each, in rows from the top.
+/// An image of red, green, blue and opacity bytes, in rows from the top.
 public struct TerminalImage: Hashable, Sendable {
-    /// Pixels of a row.
+    /// The width in pixels.
     public let width: Int
-    /// Rows.
+    /// The height in pixels.
     public let height: Int
-    /// Four bytes each.
+    /// The pixels, four bytes each.
     public let pixels: [UInt8]
 
-    /// Nil unless there are as many bytes as it needs.
+    /// Returns nil unless the number of bytes matches the size.
     public init?(width: Int, height: Int, pixels: [UInt8]) {
         guard width > 0, height > 0, pixels.count == 4 * width * height else { return nil }
         (self.width, self.height, self.pixels) = (width, height, pixels)
     }
 
-    /// Reads a file of a kind that is known: PNG, and JPEG with the trait `JPEGImages`. Nil for any other, and for one that is
-    /// damaged or too large.
+    /// Decodes a file of a supported format: PNG, and JPEG with the trait `JPEGImages`. Returns nil for other formats,
+    /// and for an image that is damaged or too large.
     public init?(file bytes: some Collection<UInt8>) {
         #if JPEGImages
             if let image = try? JPEG.decode(bytes) {
@@ -26,7 +26,7 @@ public struct TerminalImage: Hashable, Sendable {
         self = image
     }
 
-    /// The mean of the pixels that fall into each new one.
+    /// Returns a scaled image, in which each pixel is the mean of the original pixels that it covers.
     public func scaled(width newWidth: Int, height newHeight: Int) -> TerminalImage {
         let (newWidth, newHeight) = (max(newWidth, 1), max(newHeight, 1))
         guard newWidth != width || newHeight != height else { return self }
@@ -53,7 +53,8 @@ public struct TerminalImage: Hashable, Sendable {
         return TerminalImage(unchecked: newWidth, newHeight, result)
     }
 
-    /// The largest size in cells that keeps the proportions, within these bounds. A cell is twice as high as it is wide.
+    /// Returns the largest size in cells that keeps the proportions within these bounds. A cell is twice as high as it
+    /// is wide.
     public func cells(within size: TerminalSize) -> TerminalSize {
         let scale = min(
             Double(size.columns) / Double(width), Double(2 * size.rows) / Double(height), 1)
@@ -62,9 +63,10 @@ public struct TerminalImage: Hashable, Sendable {
             rows: max(Int((Double(height) * scale / 2).rounded(.up)), 1))
     }
 
-    /// The image in lines: as cells with two colours each, and with its pixels for terminals that can show them.
+    /// Returns the image as lines: as cells with two colours each, and with its pixels for terminals that can show
+    /// them.
     ///
-    /// - Parameter id: Stands for the image, for as long as it may be on the screen.
+    /// - Parameter id: Identifies the image for as long as it may be on the screen.
     public func lines(_ size: TerminalSize, id: UInt32, anchor: String? = nil) -> [TerminalLine] {
         let image = scaled(width: size.columns, height: 2 * size.rows)
         return (0..<size.rows).map { row in
@@ -77,7 +79,6 @@ public struct TerminalImage: Hashable, Sendable {
         }
     }
 
-    /// Some of its rows of pixels.
     func rows(_ range: Range<Int>) -> TerminalImage {
         let range = range.clamped(to: 0..<height)
         guard !range.isEmpty else { return self }
@@ -97,7 +98,7 @@ public struct TerminalImage: Hashable, Sendable {
         (self.width, self.height, self.pixels) = (width, height, pixels)
     }
 
-    /// The colour of a pixel over black; nil if it is more transparent than not.
+    /// Returns the colour of a pixel over black; nil if it is more transparent than opaque.
     func color(x: Int, y: Int) -> TerminalColor? {
         guard x < width, y < height else { return nil }
         let offset = 4 * (y * width + x)
@@ -106,9 +107,9 @@ public struct TerminalImage: Hashable, Sendable {
     }
 }
 
-/// How a terminal shows images.
+/// A method by which a terminal shows images.
 public enum GraphicsProtocol: Hashable, Sendable {
-    /// With `▀` in two colours a cell: every terminal.
+    /// With `▀` in two colours per cell; works in every terminal.
     case halfBlocks
     /// Sixel graphics, in cells of this size.
     case sixel(cell: PixelSize)
@@ -116,13 +117,13 @@ public enum GraphicsProtocol: Hashable, Sendable {
     case kitty
 }
 
-/// A number of pixels.
+/// A size in pixels.
 public struct PixelSize: Hashable, Sendable {
-    /// From left to right.
+    /// The horizontal size.
     public var width: Int
-    /// From top to bottom.
+    /// The vertical size.
     public var height: Int
 
-    /// So many pixels.
+    /// Creates a size.
     public init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
 }

@@ -1,14 +1,14 @@
-/// Cuts what a terminal sends into input: UTF-8, control characters, the sequences of ECMA-48 that xterm and its likes send,
-/// bracketed pastes, mouse reports (SGR and the old form), kitty's keys, and answers to questions.
+/// Parses a terminal's data into input: UTF-8, control characters, the ECMA-48 sequences of xterm and similar
+/// terminals, bracketed pastes, mouse reports (SGR and the old form), kitty's keys, and replies.
 ///
-/// A value without time: whoever reads calls ``flush()`` when nothing has followed for a while. No sequence becomes text, known
-/// or not, whole or cut off.
+/// A value without timers: the caller calls ``flush()`` when nothing has followed for a while. A sequence never becomes
+/// text, whether it is known or not, complete or truncated.
 public struct InputParser: Sendable {
-    /// Longer sequences than any key has are passed over.
+    /// The maximum length of a sequence. Longer ones than any key sends are skipped.
     private static let maximumSequence = 64
-    /// Of the strings that terminals answer with, in bytes. The rest is dropped.
+    /// The maximum size in bytes of a string in a terminal's reply. The rest is discarded.
     private static let maximumString = 4096
-    /// In bytes. The rest of a longer paste is dropped.
+    /// The maximum size of a paste in bytes. The rest is discarded.
     private static let maximumPaste = 1 << 20
     private static let pasteEnd = Array("\u{1B}[201~".utf8)
     /// Ctrl-C as it is usually sent, and in kitty's protocol.
@@ -18,35 +18,36 @@ public struct InputParser: Sendable {
         case ground
         /// In a bracketed paste.
         case pasting
-        /// In one that is given up or too long: it must not go on as typing, which could send itself.
+        /// In an abandoned or oversized paste, which must not continue as typed text, since that could send itself.
         case passingPaste
         /// In a string that began with `ESC` and this byte.
         case inString(UInt8)
-        /// In a control sequence that is too long, or whose beginning was taken for a key.
+        /// In a control sequence that is too long, or whose beginning was read as a key.
         case inLostSequence
     }
 
     private var state = State.ground
     private var pending: [UInt8] = []
-    /// What has come of a paste or string.
+    /// The data of a paste or string so far.
     private var kept: [UInt8] = []
-    /// Cursor reports that look like F3 with a modifier and are none, because somebody has asked for them.
+    /// The number of requested cursor reports. They look like F3 with a modifier.
     private var awaitedReports: Int
 
     private enum Step {
         case input(TerminalInput, length: Int)
         case begins(State, length: Int)
-        /// What there is may be the beginning of several keys.
+        /// The data may be the beginning of several keys.
         case incomplete
     }
 
-    /// A parser that waits for the first byte.
+    /// Creates a parser that expects the first byte.
     ///
-    /// - Parameter awaitedReports: Cursor positions in the first row that are asked for. `CSI 1 ; 2 R` is also Shift with F3.
+    /// - Parameter awaitedReports: The number of requested cursor positions in the first row. `CSI 1 ; 2 R` is also
+    ///   Shift with F3.
     public init(awaitedReports: Int = 0) { self.awaitedReports = awaitedReports }
 
-    /// How long to wait for more before ``flush()``; nil if that would bring nothing. The Escape key sends what other keys begin
-    /// with, and a paste or an answer may never end.
+    /// The time to wait for more before calling ``flush()``; nil if that would return nothing. Other keys begin with
+    /// the bytes of the Escape key, and a paste or a reply may never end.
     public var patience: Duration? {
         switch state {
         case .ground: pending.isEmpty ? nil : .milliseconds(50)
@@ -58,7 +59,7 @@ public struct InputParser: Sendable {
         }
     }
 
-    /// Takes what was read, and returns what is complete.
+    /// Parses data and returns the complete input.
     public mutating func parse(_ bytes: some Sequence<UInt8>) -> [TerminalInput] {
         pending += bytes
         var (inputs, start) = ([TerminalInput](), 0)
@@ -110,7 +111,7 @@ public struct InputParser: Sendable {
                     add(Self.alt(kind))
                     continue
                 }
-                // Ends with BEL or `ESC \`; any other control character is for itself.
+                // Ends with BEL or `ESC \`; any other control character is separate input.
                 guard let end = pending[start...].firstIndex(where: { $0 < 0x20 }) else {
                     keep(pending[start...], limit: Self.maximumString)
                     start = pending.count
@@ -135,7 +136,7 @@ public struct InputParser: Sendable {
         return inputs
     }
 
-    /// What is pending, for nothing has followed for a while.
+    /// Returns the pending input, because nothing has followed for a while.
     public mutating func flush() -> [TerminalInput] {
         guard patience != nil else { return [] }
         let (state, pending, kept) = (state, pending, kept)
@@ -150,7 +151,7 @@ public struct InputParser: Sendable {
         case 1 where pending[0] == 0x1B: return [.escape]
         case 2 where pending[0] == 0x1B && pending[1] >= 0x21: return [Self.alt(pending[1])]
         default:
-            // The rest of it may still come, and is not to become text.
+            // The rest may still arrive and must not become text.
             if pending.starts(with: [0x1B, UInt8(ascii: "[")]) { self.state = .inLostSequence }
             return [.unknown]
         }
@@ -158,7 +159,6 @@ public struct InputParser: Sendable {
 
     private mutating func keep(_ bytes: ArraySlice<UInt8>, limit: Int) { kept += bytes.prefix(limit - kept.count) }
 
-    /// Ends a paste or string.
     private mutating func leave() -> [UInt8] {
         defer { (state, kept) = (.ground, []) }
         return kept
@@ -166,7 +166,7 @@ public struct InputParser: Sendable {
 
     // MARK: Pastes and strings
 
-    /// - Returns: Where the paste ends, or the part of it that is certain.
+    /// - Returns: The end of the paste, or of the part of it that is certain.
     private func endOfPaste(from start: Int) -> (end: Int, isOver: Bool) {
         let marker = Self.pasteEnd
         var index = start
@@ -179,8 +179,8 @@ public struct InputParser: Sendable {
         return (pending.count, false)
     }
 
-    /// How often Ctrl-C ends what was read within a paste: then somebody has pressed it, for what is pasted goes on behind one of
-    /// its own. Nil if it does not.
+    /// Returns the number of Ctrl-Cs at the end of the data read within a paste, or nil if there is none. The user
+    /// pressed them, since a paste that contains Ctrl-C continues after it.
     private func interruptsAtEnd(from start: Int) -> Int? {
         for interrupt in Self.interrupts {
             var (rest, count) = (pending[start...], 0)
@@ -193,7 +193,8 @@ public struct InputParser: Sendable {
         return nil
     }
 
-    /// Whether an answer of a terminal begins so. Otherwise, the Alt key was held, and something else was typed behind it.
+    /// Returns whether a terminal's reply can begin this way. Otherwise the user held the Alt key and typed something
+    /// else after it.
     private static func begins(_ kind: UInt8, _ first: UInt8) -> Bool {
         switch kind {
         case UInt8(ascii: "]"): (0x30..<0x3A).contains(first) || "lL".utf8.contains(first)
@@ -211,7 +212,7 @@ public struct InputParser: Sendable {
         }
     }
 
-    /// `11;rgb:1e1e/1e1e/1e1e`, with one to four digits each.
+    /// Parses `11;rgb:1e1e/1e1e/1e1e`, with one to four digits each.
     private static func background(_ text: String) -> TerminalReply? {
         guard text.hasPrefix("11;rgb:") else { return nil }
         let parts = text.dropFirst(7).split(separator: "/", omittingEmptySubsequences: false).map(component)
@@ -225,7 +226,7 @@ public struct InputParser: Sendable {
         return UInt8(value * 255 / maximum)
     }
 
-    /// `Gi=31;OK`.
+    /// Parses `Gi=31;OK`.
     private static func graphics(_ text: String) -> TerminalReply? {
         guard text.hasPrefix("G") else { return nil }
         let halves = text.dropFirst().split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)
@@ -266,7 +267,7 @@ public struct InputParser: Sendable {
         if (0xC2...0xF4).contains(first), isContinued {
             if sequence.count < length { return .incomplete }
             if let text = String(validating: sequence, as: UTF8.self) {
-                // C1 controls; some terminals take them for sequences.
+                // C1 controls, which some terminals interpret as sequences.
                 let isControl = text.unicodeScalars.allSatisfy { $0.value < 0xA0 }
                 return .input(isControl ? .unknown : .text(text), length: length)
             }
@@ -282,7 +283,7 @@ public struct InputParser: Sendable {
         case UInt8(ascii: "O"):
             guard bytes.count > 2 else { return .incomplete }
             return .input(Self.key(final: bytes[start + 2], modifiers: []), length: 3)
-        // OSC, DCS, APC. No terminal answers with PM or SOS: those are Alt with `^` and `X`.
+        // OSC, DCS, APC. No terminal replies with PM or SOS: those are Alt with `^` and `X`.
         case let kind where "]P_".utf8.contains(kind): return .begins(.inString(kind), length: 2)
         case 0x0D: return .input(.key(.enter, .alt), length: 2)
         case let byte where (0x21..<0x80).contains(byte) || byte == 0x08: return .input(Self.alt(byte), length: 2)
@@ -298,13 +299,13 @@ public struct InputParser: Sendable {
         }
         guard let end = found else { return .incomplete }
         let length = end - bytes.startIndex + 1
-        // Another sequence has begun, or there is a control character: that is for itself.
+        // Another sequence or a control character follows, which is separate input.
         guard (0x40..<0x7F).contains(bytes[end]) else { return .input(.unknown, length: length - 1) }
         let sequence = ControlSequence(parameters: bytes[body.startIndex..<end], final: bytes[end])
         switch (sequence.final, sequence.prefix) {
         case ("~", nil) where sequence[0] == 200: return .begins(.pasting, length: length)
         case ("M", nil) where sequence.values.isEmpty:
-            // The old mouse report: three bytes more, which would be text. None of the form in use stands for a cell beyond 223.
+            // The old mouse report has three more bytes, which would become text. This form has no cells beyond 223.
             guard bytes.count >= length + 3 else { return .incomplete }
             return .input(.unknown, length: length + 3)
         default: return .input(input(sequence), length: length)
@@ -317,7 +318,7 @@ public struct InputParser: Sendable {
         case .reply(.cursorPosition(let column, row: 0)) where (1...15).contains(column) && awaitedReports == 0:
             return Self.key(final: sequence.finalByte, modifiers: sequence.modifiers)
         case .reply(.cursorPosition): awaitedReports = max(awaitedReports - 1, 0)
-        // The answer to the last of the questions.
+        // The reply to the last query.
         case .reply(.attributes): awaitedReports = 0
         default: break
         }
@@ -400,7 +401,7 @@ public struct InputParser: Sendable {
         }
     }
 
-    /// A key by its character, as kitty's protocol and xterm's `modifyOtherKeys` have it.
+    /// Returns a key by its character, as in kitty's protocol and xterm's `modifyOtherKeys`.
     private static func character(_ code: Int?, modifiers: TerminalModifiers) -> TerminalInput {
         switch code {
         case 13, 57414: return .key(.enter, modifiers)
@@ -409,7 +410,7 @@ public struct InputParser: Sendable {
         case 127, 8: return .key(.backspace, modifiers)
         case nil: return .unknown
         case let code?:
-            // From 57344 on: keys of the pad, of music, locks.
+            // From 57344 on: keypad, media and lock keys.
             guard code >= 0x20, !(57344...63743).contains(code),
                 let scalar = UInt32(exactly: code).flatMap(Unicode.Scalar.init),
                 scalar.properties.generalCategory != .control
@@ -426,7 +427,7 @@ public struct InputParser: Sendable {
 /// `CSI`, an optional private prefix, numbers, intermediates and a final byte (ECMA-48, 5.4).
 private struct ControlSequence {
     var prefix: Character?
-    /// What is missing is 0. Sub-parameters after a colon are left out.
+    /// Missing values are 0. Sub-parameters after a colon are ignored.
     var values: [Int] = []
     var finalByte: UInt8
     var final: Character { Character(Unicode.Scalar(finalByte)) }
@@ -447,7 +448,7 @@ private struct ControlSequence {
 
     subscript(index: Int) -> Int? { values.indices.contains(index) ? values[index] : nil }
 
-    /// The second parameter, less one; locks are left out.
+    /// The second parameter minus one, without locks.
     var modifiers: TerminalModifiers {
         guard let value = self[1], value > 0 else { return [] }
         return TerminalModifiers(rawValue: UInt8((value - 1) & 0x0F))

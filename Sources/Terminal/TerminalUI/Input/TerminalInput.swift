@@ -1,27 +1,27 @@
-/// What came from a terminal: what somebody did there, or what it answers.
+/// Input from a terminal: a user's action or a reply.
 public enum TerminalInput: Hashable, Sendable {
-    /// Characters that were typed, as many as came at once.
+    /// Typed characters, as many as arrived together.
     case text(String)
-    /// What was pasted at once, line breaks included.
+    /// Text from one paste, with its line breaks.
     case paste(String)
-    /// A key that is no text, or one with modifiers.
+    /// A key that is not text, or one with modifiers.
     case key(TerminalKey, TerminalModifiers)
     case mouse(TerminalMouse)
-    /// Whether the terminal's window has the keyboard now.
+    /// Whether the terminal's window has the keyboard focus.
     case focus(Bool)
-    /// The window has another size.
+    /// The window's size changed.
     case resize(TerminalSize)
     case reply(TerminalReply)
-    /// A sequence that means nothing here. It never becomes text.
+    /// A sequence without a meaning here. It never becomes text.
     case unknown
 
-    /// A key without modifiers.
+    /// Returns a key without modifiers.
     public static func key(_ key: TerminalKey) -> TerminalInput { .key(key, []) }
 
-    /// Ctrl with a small letter.
+    /// Returns Ctrl with a lowercase letter.
     public static func control(_ letter: Character) -> TerminalInput { .key(.character(letter), .control) }
 
-    /// Alt with a letter, small unless Shift is held too.
+    /// Returns Alt with a letter, which is lowercase unless Shift is held too.
     public static func alt(_ letter: Character) -> TerminalInput { .key(.character(letter), .alt) }
 
     /// The Enter key alone.
@@ -54,20 +54,20 @@ public enum TerminalInput: Hashable, Sendable {
 
 /// A key of a keyboard.
 public enum TerminalKey: Hashable, Sendable {
-    /// With modifiers; alone it is ``TerminalInput/text(_:)``.
+    /// A character with modifiers; without them, it is ``TerminalInput/text(_:)``.
     case character(Character)
     case enter, tab, escape, backspace, delete, insert
     case left, right, up, down, home, end, pageUp, pageDown
-    /// F1 is 1.
+    /// A function key; F1 is 1.
     case function(Int)
 }
 
-/// The keys that were held. Raw values are those of xterm's parameter, less one.
+/// The modifier keys. Raw values are those of xterm's parameter minus one.
 public struct TerminalModifiers: OptionSet, Hashable, Sendable {
-    /// As the terminal sends it, less one.
+    /// The terminal's value minus one.
     public let rawValue: UInt8
 
-    /// Modifiers by their bits.
+    /// Creates modifiers from their bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The Shift key.
@@ -80,52 +80,52 @@ public struct TerminalModifiers: OptionSet, Hashable, Sendable {
     public static let command = TerminalModifiers(rawValue: 8)
 }
 
-/// Something that was done with the mouse, at a cell that counts from 0.
+/// A mouse action at a cell.
 public struct TerminalMouse: Hashable, Sendable {
-    /// What was done.
+    /// A kind of mouse action.
     public enum Action: Hashable, Sendable {
-        /// 0 is the left button, 1 the middle one, 2 the right one.
+        /// A button was pressed: 0 is the left one, 1 the middle one, 2 the right one.
         case pressed(button: Int)
         case released(button: Int)
         case moved
         case scrolledUp, scrolledDown
     }
 
-    /// What was done.
+    /// The action.
     public var action: Action
-    /// From 0 at the left.
+    /// The column, counted from 0 at the left.
     public var column: Int
-    /// From 0 at the top.
+    /// The row, counted from 0 at the top.
     public var row: Int
-    /// The keys that were held meanwhile.
+    /// The modifier keys held during the action.
     public var modifiers: TerminalModifiers
 
-    /// Something that was done at a cell.
+    /// Creates a mouse action at a cell.
     public init(_ action: Action, column: Int, row: Int, modifiers: TerminalModifiers = []) {
         (self.action, self.column, self.row, self.modifiers) = (action, column, row, modifiers)
     }
 }
 
-/// What a terminal answers when it is asked.
+/// A terminal's reply to a query.
 public enum TerminalReply: Hashable, Sendable {
-    /// Where the cursor is, counted from 0 (`CSI 6 n`).
+    /// The cursor's position, counted from 0 (`CSI 6 n`).
     case cursorPosition(column: Int, row: Int)
-    /// What the terminal can do (`CSI c`); 4 is sixel graphics.
+    /// The terminal's features (`CSI c`); 4 is sixel graphics.
     case attributes([Int])
-    /// Whether a private mode can be set (`CSI ? mode $ p`).
+    /// Whether the terminal knows a private mode (`CSI ? mode $ p`).
     case mode(Int, isKnown: Bool)
     /// The flags of kitty's keyboard protocol (`CSI ? u`).
     case keyboardFlags(Int)
-    /// Pixels of one cell (`CSI 16 t`).
+    /// The size of a cell in pixels (`CSI 16 t`).
     case cellSize(width: Int, height: Int)
-    /// The colour of the background, 0 to 255 each (`OSC 11`).
+    /// The background colour, from 0 to 255 each (`OSC 11`).
     case background(red: UInt8, green: UInt8, blue: UInt8)
-    /// An answer to kitty's graphics protocol.
+    /// A reply of kitty's graphics protocol.
     case graphics(id: Int, isOK: Bool)
 }
 
 extension TerminalInput {
-    /// Somebody did something at the keyboard.
+    /// Whether it is keyboard input.
     package var isKey: Bool {
         switch self {
         case .text, .paste, .key: true

@@ -1,10 +1,11 @@
-/// What becomes of the images from one surface to the next. One that has moved is gone from its place, and new in another.
+/// The changes of images from one surface to the next. An image that moved is removed at one place and added at
+/// another.
 struct ImageChange {
-    /// What is to be taken away.
+    /// The images to remove.
     private(set) var gone: [ImagePlacement] = []
-    /// What is to be put up.
+    /// The images to add.
     private(set) var new: [ImagePlacement] = []
-    /// Rows that have to be painted whole. Only text takes sixels away.
+    /// The rows to repaint completely. Only text removes sixels.
     private(set) var spoiledRows: Set<Int> = []
 
     init(from old: TerminalSurface?, to surface: TerminalSurface, _ graphics: GraphicsProtocol) {
@@ -15,7 +16,7 @@ struct ImageChange {
             gone = before.filter { !now.contains($0) }
             new = now.filter { !before.contains($0) }
         case .sixel:
-            // Beside an image, text that changes may take some of it away.
+            // Changed text next to an image may erase some of it.
             func isUntouched(_ placement: ImagePlacement) -> Bool {
                 guard let old else { return false }
                 return before.contains(placement)
@@ -24,7 +25,7 @@ struct ImageChange {
             new = now.filter { !isUntouched($0) }
             gone = before.filter { !now.contains($0) || new.contains($0) }
             spoiledRows = Set(gone.flatMap { Array($0.rows) })
-            // What lies over a row that is painted again is put up again.
+            // Images that cover a repainted row are drawn again.
             new = now.filter { new.contains($0) || !spoiledRows.isDisjoint(with: $0.rows) }
         }
     }

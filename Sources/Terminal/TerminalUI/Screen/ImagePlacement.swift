@@ -1,19 +1,18 @@
-/// The rows of an image that are on a screen, and where.
+/// The rows of an image that are on a screen, and their position.
 struct ImagePlacement: Hashable {
-    /// The first of the rows that are shown.
     let first: TerminalLineImage
-    /// On the screen.
+    /// The rows on the screen.
     var rows: Range<Int>
 
     var id: UInt32 { first.id }
     var column: Int { first.column }
     var size: TerminalSize { first.size }
-    /// Of the image, in cells.
+    /// The rows of the image, in cells.
     var imageRows: Range<Int> { first.row..<first.row + rows.count }
 }
 
 extension TerminalSurface {
-    /// The images, in the order of their rows.
+    /// The images, ordered by their rows.
     var placements: [ImagePlacement] {
         var placements: [ImagePlacement] = []
         for (row, line) in lines.enumerated() {
@@ -29,7 +28,7 @@ extension TerminalSurface {
         return placements
     }
 
-    /// With nothing in the cells that images cover.
+    /// Returns the surface with blank cells where images cover them.
     func withBlanksUnderImages() -> TerminalSurface {
         guard lines.contains(where: { $0.image != nil }) else { return self }
         var surface = self

@@ -1,20 +1,20 @@
-/// Turns surfaces into the fewest bytes that make a terminal show them, from what it shows already.
+/// Converts surfaces into the fewest bytes that update a terminal from its current contents.
 ///
-/// Equal rows and cells are not sent. Behind a character whose width terminals disagree about, the column is set anew: a wrong
-/// guess spoils one place, and not the row.
+/// Equal rows and cells are not sent. After a character whose width differs between terminals, the column is set again,
+/// so a wrong guess spoils one place and not the row.
 public struct ScreenPainter: Sendable {
-    /// What the terminal can show.
+    /// The terminal's features.
     public struct Features: Hashable, Sendable {
-        /// Others become the nearest that it has.
+        /// The colour depth. Other colours become the nearest available one.
         public var colors: ColorDepth
-        /// Frames are shown at once (mode 2026).
+        /// Whether frames are synchronized (mode 2026).
         public var synchronizes: Bool
-        /// OSC 8.
+        /// Whether links are supported (OSC 8).
         public var hasLinks: Bool
-        /// How images are shown.
+        /// The method for showing images.
         public var graphics: GraphicsProtocol
 
-        /// Those of a common terminal, unless told otherwise.
+        /// Creates features; by default, those of a common terminal.
         public init(
             colors: ColorDepth = .indexed, synchronizes: Bool = false, hasLinks: Bool = true,
             graphics: GraphicsProtocol = .halfBlocks
@@ -24,30 +24,29 @@ public struct ScreenPainter: Sendable {
         }
     }
 
-    /// May change between two frames.
+    /// The terminal's features, which may change between two frames.
     public var features: Features
-    /// What the terminal shows; nil if that is not known.
+    /// The terminal's current contents; nil if unknown.
     private var shown: TerminalSurface?
     private var kitty = KittyGraphics()
     private var sixels = SixelCache()
     private var output = ""
-    /// Of the terminal's cursor in the row that is painted; nil while that is another one.
+    /// The terminal's cursor in the row being painted; nil while it is in another row.
     private var position: TerminalSurface.Position?
-    /// False behind a character whose width is not certain, and in the last column, where the terminal waits.
+    /// False after a character of uncertain width, and in the last column, where the terminal delays wrapping.
     private var isColumnKnown = true
     private var style = TerminalStyle.standard
     private var link: String?
 
-    /// A painter that does not know yet what the terminal shows.
+    /// Creates a painter that does not know the terminal's contents.
     public init(_ features: Features = Features()) { self.features = features }
 
-    /// The next frame is painted whole: the terminal shows something else than it should.
+    /// Makes the next frame paint everything, because the terminal's contents have changed.
     public mutating func forget() { shown = nil }
 
-    /// Takes all images away.
     var clearing: String { features.graphics == .kitty ? KittyGraphics.deleteAll : "" }
 
-    /// - Returns: What is to be written; empty if nothing changes.
+    /// - Returns: The output to write; empty if nothing changed.
     public mutating func paint(_ surface: TerminalSurface) -> String {
         let surface = features.graphics == .halfBlocks ? surface : surface.withBlanksUnderImages()
         let old = shown?.size == surface.size ? shown : nil
@@ -82,7 +81,7 @@ public struct ScreenPainter: Sendable {
         return features.synchronizes ? "\u{1B}[?2026h\(output)\u{1B}[?2026l" : output
     }
 
-    /// After the text: it covers cells that are blank.
+    /// Called after the text is painted: the image covers blank cells.
     private mutating func paint(_ placement: ImagePlacement) {
         move(to: TerminalSurface.Position(column: placement.column, row: placement.rows.lowerBound))
         switch features.graphics {
@@ -95,7 +94,7 @@ public struct ScreenPainter: Sendable {
 
     private mutating func paint(_ cells: [TerminalCell], over old: [TerminalCell]?, row: Int) {
         let end = (cells.lastIndex { $0 != .blank } ?? -1) + 1
-        // A character that is wider there than here covers what is behind it, which is painted again then.
+        // A character that is wider on the terminal than here covers the following ones, which are then painted again.
         let isCertain = Self.isCertain(cells) && old.map(Self.isCertain) != false
         var column = 0
         while column < cells.count {
@@ -107,7 +106,7 @@ public struct ScreenPainter: Sendable {
                 column += width
                 continue
             }
-            // Blanks to the end are one sequence.
+            // Blanks up to the end are one sequence.
             if column >= end, cells.count - column > 3 {
                 if isCertain, old?[column...].allSatisfy({ $0 == .blank }) == true { return }
                 setStyle(.standard, link: nil)
@@ -175,7 +174,7 @@ public struct ScreenPainter: Sendable {
         }
     }
 
-    /// The parts of a link that is broken into lines belong together by their id.
+    /// The parts of a link that is broken into lines belong together by their ID.
     private static func id(of link: String) -> String {
         String(link.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }, radix: 36)
     }

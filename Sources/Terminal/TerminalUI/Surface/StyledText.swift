@@ -1,41 +1,41 @@
-/// Text in runs of one style each. It must be clean: see ``ScreenText``.
+/// Text in runs of uniform style. It must be clean: see ``ScreenText``.
 public struct StyledText: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// A part of it that looks the same throughout.
+    /// A part of the text with a uniform style.
     public struct Run: Hashable, Sendable {
         /// Clean text.
         public var text: String
-        /// How it looks.
+        /// Its style.
         public var style: TerminalStyle
-        /// Where the text leads, for terminals that know links (OSC 8).
+        /// The link's target, for terminals that support links (OSC 8).
         public var link: String?
 
-        /// A part with a style, and a link if there is one.
+        /// Creates a run with a style and an optional link.
         public init(_ text: String, _ style: TerminalStyle = .standard, link: String? = nil) {
             (self.text, self.style, self.link) = (text, style, link)
         }
     }
 
-    /// None is empty, and no two neighbours look the same.
+    /// The runs. None is empty, and neighbours differ in style or link.
     public private(set) var runs: [Run] = []
 
-    /// The parts one after the other.
+    /// Creates a text from runs.
     public init(_ runs: [Run] = []) { for run in runs { append(run) } }
 
-    /// One part.
+    /// Creates a text with one run.
     public init(_ text: String, _ style: TerminalStyle = .standard, link: String? = nil) {
         append(Run(text, style, link: link))
     }
 
-    /// One part without a style.
+    /// Creates a text with one run in the standard style.
     public init(stringLiteral value: String) { self.init(value) }
 
-    /// Whether there is no text in it.
+    /// Whether the text is empty.
     public var isEmpty: Bool { runs.isEmpty }
 
-    /// Without the styles.
+    /// The text without styles.
     public var text: String { runs.map(\.text).joined() }
 
-    /// Adds a part at the end.
+    /// Appends a run.
     public mutating func append(_ run: Run) {
         guard !run.text.isEmpty else { return }
         if let last = runs.last, last.style == run.style, last.link == run.link {
@@ -45,19 +45,19 @@ public struct StyledText: Hashable, Sendable, ExpressibleByStringLiteral {
         }
     }
 
-    /// Adds text at the end.
+    /// Appends text.
     public mutating func append(_ text: String, _ style: TerminalStyle = .standard) { append(Run(text, style)) }
 
-    /// One text behind the other.
+    /// Concatenates two texts.
     public static func + (left: StyledText, right: StyledText) -> StyledText {
         var result = left
         result += right
         return result
     }
 
-    /// Adds a text at the end.
+    /// Appends a text.
     public static func += (left: inout StyledText, right: StyledText) { for run in right.runs { left.append(run) } }
 
-    /// The columns that it takes in one line.
+    /// Returns the number of columns of the text in one line.
     public func width(_ profile: WidthProfile = .unicode) -> Int { runs.reduce(0) { $0 + profile.width(of: $1.text) } }
 }

@@ -1,58 +1,58 @@
-/// One place of a screen.
+/// A cell of a screen.
 public struct TerminalCell: Hashable, Sendable {
-    /// What a reader takes for one character. Empty in the columns that a wide one takes beyond its first.
+    /// A user-perceived character. Empty in the further columns of a wide one.
     public var cluster: String
-    /// 1 or more; 0 where the cell before reaches into this one.
+    /// The width in columns, at least 1; 0 where the previous cell extends into this one.
     public var width: UInt8
-    /// How it looks.
+    /// Its style.
     public var style: TerminalStyle
-    /// Where it leads; nil for most.
+    /// The link's target, if any.
     public var link: String?
 
-    /// A cell; a blank one, unless told otherwise.
+    /// Creates a cell; by default, a blank one.
     public init(_ cluster: String = " ", width: UInt8 = 1, style: TerminalStyle = .standard, link: String? = nil) {
         (self.cluster, self.width, self.style, self.link) = (cluster, width, style, link)
     }
 
-    /// Nothing in the terminal's own colours.
+    /// A blank cell in the terminal's default colours.
     public static let blank = TerminalCell()
 }
 
-/// One row of cells, as many as its columns.
+/// A row of cells, one for each column.
 public struct TerminalLine: Hashable, Sendable {
-    /// From the left.
+    /// The cells from the left.
     public private(set) var cells: [TerminalCell]
-    /// What the line belongs to, such as an event, for scrolling and for clicks.
+    /// The object that the line belongs to, such as an event, for scrolling and clicks.
     public var anchor: String?
-    /// What covers some of the cells. It goes when one of them is cut off or gets something else.
+    /// The image that covers some of the cells. It is removed when one of them is cut off or overwritten.
     public internal(set) var image: TerminalLineImage?
 
-    /// A line of cells.
+    /// Creates a line of cells.
     public init(_ cells: [TerminalCell] = [], anchor: String? = nil) { (self.cells, self.anchor) = (cells, anchor) }
 
-    /// A line of a text that has no breaks. What takes no column of its own belongs to the character before.
+    /// Creates a line from a text without breaks. Zero-width characters belong to the previous character.
     public init(_ text: StyledText, _ profile: WidthProfile = .unicode, anchor: String? = nil) {
         self.init(anchor: anchor)
         append(text, profile)
     }
 
-    /// How many cells it has.
+    /// The number of cells.
     public var columns: Int { cells.count }
 
-    /// Without the blanks at its end.
+    /// The text without trailing blanks.
     public var text: String {
         let text = cells.map(\.cluster).joined()
         return String(text.prefix(upTo: text.lastIndex { $0 != " " }.map(text.index(after:)) ?? text.startIndex))
     }
 
-    /// Adds text at the end.
+    /// Appends text.
     public mutating func append(_ text: StyledText, _ profile: WidthProfile = .unicode) {
         for run in text.runs {
             for character in run.text { append(character, run.style, run.link, profile) }
         }
     }
 
-    /// Adds another line at the end.
+    /// Appends another line.
     public mutating func append(_ line: TerminalLine) {
         if image == nil { image = line.image?.moved(by: cells.count) }
         cells += line.cells
@@ -71,13 +71,13 @@ public struct TerminalLine: Hashable, Sendable {
         for _ in 1..<width { cells.append(TerminalCell("", width: 0, style: style, link: link)) }
     }
 
-    /// Blanks up to this many columns.
+    /// Pads the line with blanks to this many columns.
     public mutating func pad(to columns: Int, _ style: TerminalStyle = .standard) {
         let missing = columns - cells.count
         if missing > 0 { cells += Array(repeating: TerminalCell(style: style), count: missing) }
     }
 
-    /// Exactly this many columns. A character that would reach beyond is a blank.
+    /// Returns the line with exactly this many columns. A character that would extend beyond them becomes a blank.
     public func fitted(to columns: Int, _ style: TerminalStyle = .standard) -> TerminalLine {
         var line = self
         line.pad(to: columns, style)
@@ -87,7 +87,7 @@ public struct TerminalLine: Hashable, Sendable {
         return line
     }
 
-    /// Its beginning with `…` at the end, if it is too wide.
+    /// Returns the line, shortened with `…` at the end if it is too wide.
     public func truncated(to columns: Int) -> TerminalLine {
         guard cells.count > columns else { return self }
         guard columns > 0 else { return TerminalLine(anchor: anchor) }
@@ -96,7 +96,7 @@ public struct TerminalLine: Hashable, Sendable {
         return line
     }
 
-    /// Puts cells in the place of others. Characters that are cut by it are blanks.
+    /// Replaces cells. Characters cut by this become blanks.
     mutating func replace(at column: Int, with new: TerminalLine) {
         let start = max(column, 0)
         let end = min(column + new.cells.count, cells.count)

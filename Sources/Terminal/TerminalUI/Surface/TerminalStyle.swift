@@ -1,45 +1,45 @@
-/// How a cell looks.
+/// The style of a cell.
 public struct TerminalStyle: Hashable, Sendable {
-    /// What a character looks like beside its colours.
+    /// Attributes of a character other than its colours.
     public struct Flags: OptionSet, Hashable, Sendable {
-        /// A bit for each.
+        /// One bit for each attribute.
         public let rawValue: UInt8
 
-        /// Flags by their bits.
+        /// Creates flags from their bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// Heavy, or bright.
+        /// Bold, or bright.
         public static let bold = Flags(rawValue: 1)
-        /// Less visible.
+        /// Dimmed.
         public static let dim = Flags(rawValue: 2)
-        /// Slanted.
+        /// Italic.
         public static let italic = Flags(rawValue: 4)
-        /// With a line below.
+        /// Underlined.
         public static let underline = Flags(rawValue: 8)
-        /// Foreground and background change places.
+        /// With foreground and background swapped.
         public static let inverse = Flags(rawValue: 16)
-        /// With a line through it.
+        /// Struck through.
         public static let strike = Flags(rawValue: 32)
     }
 
-    /// Of the character.
+    /// The colour of the character.
     public var foreground: TerminalColor
-    /// Behind it.
+    /// The colour behind it.
     public var background: TerminalColor
-    /// What else it looks like.
+    /// The other attributes.
     public var flags: Flags
 
-    /// The terminal's own colours, unless told otherwise.
+    /// Creates a style; by default, in the terminal's default colours.
     public init(
         _ foreground: TerminalColor = .standard, on background: TerminalColor = .standard, _ flags: Flags = []
     ) {
         (self.foreground, self.background, self.flags) = (foreground, background, flags)
     }
 
-    /// The terminal's own colours, and nothing else.
+    /// The terminal's default colours without attributes.
     public static let standard = TerminalStyle()
 
-    /// This style with what the other one says beside it; colours of the other win.
+    /// Returns this style combined with another one, whose colours take precedence.
     public func merging(_ other: TerminalStyle) -> TerminalStyle {
         TerminalStyle(
             other.foreground == .standard ? foreground : other.foreground,
@@ -49,14 +49,15 @@ public struct TerminalStyle: Hashable, Sendable {
 
 /// A colour of a terminal.
 public enum TerminalColor: Hashable, Sendable {
-    /// The terminal's own.
+    /// The terminal's default colour.
     case standard
-    /// 0 to 7 are the terminal's colours, 8 to 15 their bright forms, and the rest is xterm's cube and greys.
+    /// A colour of the palette: 0 to 7 are the terminal's colours, 8 to 15 their bright variants, and the rest is
+    /// xterm's cube and greys.
     case indexed(UInt8)
     case rgb(UInt8, UInt8, UInt8)
 }
 
-/// What a terminal can show.
+/// The colours that a terminal can show.
 public enum ColorDepth: Hashable, Sendable, CaseIterable {
     case none
     case sixteen
@@ -65,7 +66,7 @@ public enum ColorDepth: Hashable, Sendable, CaseIterable {
 }
 
 extension TerminalColor {
-    /// The nearest colour that the terminal has.
+    /// Returns the nearest colour that the terminal can show.
     func reduced(to depth: ColorDepth) -> TerminalColor {
         switch (self, depth) {
         case (.standard, _), (_, .none): .standard
@@ -81,7 +82,7 @@ extension TerminalColor {
         }
     }
 
-    /// xterm's steps of the cube.
+    /// The steps of xterm's colour cube.
     private static let steps: [UInt8] = [0, 95, 135, 175, 215, 255]
 
     private static func color(at index: UInt8) -> TerminalColor {

@@ -1,36 +1,36 @@
-/// What a screen is to show: lines of the same number of columns, and where the cursor stands.
+/// The contents of a screen: lines of equal width and the cursor's position.
 public struct TerminalSurface: Hashable, Sendable {
-    /// A cell of it.
+    /// The position of a cell.
     public struct Position: Hashable, Sendable {
-        /// From 0 at the left.
+        /// The column, counted from 0 at the left.
         public var column: Int
-        /// From 0 at the top.
+        /// The row, counted from 0 at the top.
         public var row: Int
 
-        /// A cell by its column and row.
+        /// Creates a position.
         public init(column: Int, row: Int) { (self.column, self.row) = (column, row) }
     }
 
-    /// In cells.
+    /// The size in cells.
     public let size: TerminalSize
-    /// From the top, each as wide as the surface.
+    /// The lines from the top, each as wide as the surface.
     public private(set) var lines: [TerminalLine]
-    /// Nil hides it.
+    /// The cursor's position; nil hides it.
     public var cursor: Position?
 
-    /// A blank one.
+    /// Creates a blank surface.
     public init(_ size: TerminalSize) {
         self.size = size
         lines = Array(
             repeating: TerminalLine(Array(repeating: .blank, count: max(size.columns, 0))), count: max(size.rows, 0))
     }
 
-    /// Cells in a row.
+    /// The number of cells in a row.
     public var columns: Int { size.columns }
-    /// Rows.
+    /// The number of rows.
     public var rows: Int { size.rows }
 
-    /// Puts a line on it. What is beyond the edges is left out.
+    /// Draws a line. Parts beyond the edges are ignored.
     public mutating func draw(_ line: TerminalLine, column: Int = 0, row: Int) {
         guard lines.indices.contains(row) else { return }
         let isWhole = column == 0 && line.columns >= columns
@@ -38,7 +38,7 @@ public struct TerminalSurface: Hashable, Sendable {
         if isWhole { lines[row].anchor = line.anchor }
     }
 
-    /// Puts text on it, which ends in `…` if it is wider than there is room.
+    /// Draws text, which ends in `…` if it is too wide.
     public mutating func draw(
         _ text: StyledText, column: Int = 0, row: Int, width: Int? = nil, _ profile: WidthProfile = .unicode
     ) {
@@ -46,7 +46,7 @@ public struct TerminalSurface: Hashable, Sendable {
         draw(line.truncated(to: width ?? (columns - column)), column: column, row: row)
     }
 
-    /// Puts another surface on it, with its cursor.
+    /// Draws another surface with its cursor.
     public mutating func draw(_ surface: TerminalSurface, column: Int, row: Int) {
         for (index, line) in surface.lines.enumerated() { draw(line, column: column, row: row + index) }
         if let cursor = surface.cursor {
@@ -56,6 +56,6 @@ public struct TerminalSurface: Hashable, Sendable {
 
     mutating func blankUnderImage(_ row: Int) { lines[row].blankUnderImage() }
 
-    /// The rows as text, without blanks at their ends.
+    /// The rows as text, without trailing blanks.
     public var text: [String] { lines.map(\.text) }
 }

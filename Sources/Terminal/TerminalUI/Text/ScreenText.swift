@@ -1,19 +1,20 @@
-/// Text from outside on its way to a screen: what would drive the terminal, turn the order of writing, take no room or pile up
-/// is gone. What is left can be measured.
+/// Cleans text from outside for a screen: removes everything that controls the terminal, changes the writing direction,
+/// is invisible or piles up. The rest can be measured.
 public enum ScreenText {
-    /// Marks on one character beyond these are dropped.
+    /// The maximum number of marks on a character. Further ones are discarded.
     private static let maximumMarks = 4
-    /// Of one character. No language and no emoji needs as many.
+    /// The maximum number of scalars in a character, which no language and no emoji needs.
     private static let maximumScalars = 32
-    /// Of a name, in bytes. No screen is as wide.
+    /// The maximum size of a name in bytes, which is wider than any screen.
     private static let maximumName = 4096
     private static let tabWidth = 4
 
-    /// A text of several lines. Tabs go to the next multiple of four; other control characters are spaces.
+    /// Returns cleaned text of several lines. Tabs extend to the next multiple of four; other control characters become
+    /// spaces.
     public static func cleaned(_ text: String) -> String { cleaned(text, isName: false) }
 
-    /// A name of somebody or something, which must not look like another or like words around it: one line, and what has no
-    /// shape of its own is U+FFFD. What is longer than any line is cut off.
+    /// Returns the cleaned name of a person or thing, which must not look like another name or like the text around it.
+    /// It is a single line, with U+FFFD for characters without a shape, and is truncated if it is longer than any line.
     public static func cleanedName(_ name: String) -> String {
         guard name.utf8.count > maximumName else { return cleaned(name, isName: true) }
         let end = name.utf8.index(name.startIndex, offsetBy: maximumName)
@@ -71,7 +72,7 @@ public enum ScreenText {
                 }
             }
         }
-        // What was cut off would have stood behind it.
+        // They would have joined the part that was cut off.
         if scalars.count == maximumScalars { while result.last == "\u{200D}" { result.removeLast() } }
         return String(result)
     }

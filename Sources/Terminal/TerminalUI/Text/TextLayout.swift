@@ -1,16 +1,16 @@
-/// Breaks text into lines of a width.
+/// Breaks text into lines of a given width.
 ///
-/// Breaks at spaces, behind hyphens and between characters of East Asian scripts. A word that is wider than a line is cut
-/// without a sign, so that what a reader copies is whole. Continued lines have an indent of their own.
+/// Breaks lines at spaces, after hyphens and between characters of East Asian scripts. A word that is wider than a line
+/// is split without a hyphen, so that copied text is intact. Continuation lines have their own indent.
 public struct TextLayout: Sendable {
-    /// No line is wider.
+    /// The maximum width of a line.
     public var columns: Int
-    /// How wide the terminal shows characters.
+    /// The widths of characters on the terminal.
     public var profile: WidthProfile
-    /// What comes after so many lines is left out.
+    /// The maximum number of lines. Further text is left out.
     public var maximumLines: Int
 
-    /// Lines of a width, in columns.
+    /// Creates a layout for lines of a width in columns.
     public init(columns: Int, _ profile: WidthProfile = .unicode, maximumLines: Int = .max) {
         (self.columns, self.profile, self.maximumLines) = (columns, profile, maximumLines)
     }
@@ -22,9 +22,9 @@ public struct TextLayout: Sendable {
     }
 
     /// - Parameters:
-    ///   - text: With `\n` where a line ends.
-    ///   - first: Stands before the first line.
-    ///   - rest: Stands before the others; nil is as many blanks as `first` is wide.
+    ///   - text: The text, with `\n` at the end of a line.
+    ///   - first: The prefix of the first line.
+    ///   - rest: The prefix of the other lines; nil for as many blanks as `first` is wide.
     /// - Returns: At least one line. None is wider than ``columns``.
     public func lines(
         _ text: StyledText, first: StyledText = StyledText(), rest: StyledText? = nil, anchor: String? = nil
@@ -32,7 +32,7 @@ public struct TextLayout: Sendable {
         let rest = rest ?? StyledText(String(repeating: " ", count: first.width(profile)))
         var lines: [TerminalLine] = []
         func prefix() -> StyledText { lines.isEmpty ? first : rest }
-        /// What is left beside the prefix. A prefix that leaves nothing is left out.
+        /// Returns the width left beside the prefix. A prefix that leaves no room is omitted.
         func room() -> Int {
             let left = columns - prefix().width(profile)
             return left > 0 ? left : max(columns, 1)
@@ -51,7 +51,7 @@ public struct TextLayout: Sendable {
 
         var current: [Piece] = []
         var width = 0
-        /// Behind the last place where the line may be broken.
+        /// The position after the last possible line break.
         var breakpoint = 0
         for (index, run) in text.runs.enumerated() {
             characters: for character in run.text {
@@ -66,7 +66,7 @@ public struct TextLayout: Sendable {
                     if character == " " {
                         end(current)
                         (current, width, breakpoint) = ([], 0, 0)
-                        continue characters  // the space is where the line was broken
+                        continue characters  // the line was broken at this space
                     }
                     let mayBreakHere = Self.mayBreak(current[current.count - 1].character, character)
                     let cut = mayBreakHere || breakpoint == 0 ? current.count : breakpoint
@@ -102,7 +102,7 @@ public struct TextLayout: Sendable {
             || (0xFF00...0xFFEF).contains(value) || (0x20000...0x3FFFF).contains(value)
     }
 
-    /// What may not begin a line.
+    /// Whether it must not start a line.
     private static func isClosing(_ character: Character) -> Bool {
         switch character.unicodeScalars.first?.properties.generalCategory {
         case .closePunctuation, .finalPunctuation: true
@@ -111,7 +111,7 @@ public struct TextLayout: Sendable {
         }
     }
 
-    /// What may not end a line.
+    /// Whether it must not end a line.
     private static func isOpening(_ character: Character) -> Bool {
         switch character.unicodeScalars.first?.properties.generalCategory {
         case .openPunctuation, .initialPunctuation: true

@@ -1,37 +1,37 @@
-/// How wide a terminal shows characters. Terminals agree about most, and disagree about emoji that are sequences.
+/// The widths of characters on a terminal. Terminals agree on most, but not on emoji sequences.
 ///
-/// Wide and full-width characters (Unicode 17, UAX #11) and emoji take two columns, combining marks and format characters none.
-/// Characters of ambiguous width take one, as in terminals that are not set up for East Asia. Control characters take none
-/// here; ``ScreenText`` leaves none of them.
+/// Wide and full-width characters (Unicode 17, UAX #11) and emoji take two columns, combining marks and format
+/// characters none. Characters of ambiguous width take one, as in terminals that are not set up for East Asia. Control
+/// characters take none here; ``ScreenText`` removes them all.
 public struct WidthProfile: Hashable, Sendable {
-    /// A sign that is asked to be a picture (U+FE0F) takes two columns: ❤️.
+    /// Whether a symbol with emoji presentation (U+FE0F) takes two columns: ❤️.
     public var widensPictures: Bool
-    /// A colour of skin takes no columns of its own: 👍🏽.
+    /// Whether a skin tone takes no columns of its own: 👍🏽.
     public var joinsSkinTones: Bool
-    /// Emoji with U+200D between them are one: 👨‍👩‍👧.
+    /// Whether emoji joined by U+200D are one: 👨‍👩‍👧.
     public var joinsSequences: Bool
 
-    /// As Unicode has it, unless told otherwise.
+    /// Creates a profile; by default, the one of Unicode.
     public init(widensPictures: Bool = true, joinsSkinTones: Bool = true, joinsSequences: Bool = true) {
         self.widensPictures = widensPictures
         self.joinsSkinTones = joinsSkinTones
         self.joinsSequences = joinsSequences
     }
 
-    /// As Unicode has it, and the terminals that follow it: kitty, WezTerm, Ghostty, foot, recent VTE.
+    /// The widths of Unicode and terminals that follow it: kitty, WezTerm, Ghostty, foot, recent VTE.
     public static let unicode = WidthProfile()
-    /// tmux 3.3a.
+    /// The widths of tmux 3.3a.
     public static let tmux = WidthProfile(widensPictures: false, joinsSkinTones: false)
-    /// Terminals that add up what the C library's `wcwidth` says: the Linux console, xterm.
+    /// The widths of terminals that add up the C library's `wcwidth`: the Linux console, xterm.
     public static let wcwidth = WidthProfile(widensPictures: false, joinsSkinTones: false, joinsSequences: false)
 
-    /// Columns of a text without breaks.
+    /// Returns the number of columns of a text without breaks.
     public func width(of text: some StringProtocol) -> Int {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text.utf8.count }
         return text.reduce(0) { $0 + width(of: $1) }
     }
 
-    /// Of what a reader takes for one character: a letter with its marks, a sequence of emoji.
+    /// Returns the number of columns of a user-perceived character: a letter with its marks, an emoji sequence.
     public func width(of character: Character) -> Int {
         var width = 0
         var previous: Unicode.Scalar?
@@ -40,7 +40,7 @@ public struct WidthProfile: Hashable, Sendable {
             case 0xFE0F:
                 if widensPictures, width == 1, previous?.properties.isEmoji == true { width = 2 }
             case 0x1F3FB...0x1F3FF where width > 0: width += joinsSkinTones ? 0 : 2
-            case 0x1F1E6...0x1F1FF: width = 2  // two of them are one flag
+            case 0x1F1E6...0x1F1FF: width = 2  // two of them form one flag
             default:
                 if previous?.value != 0x200D || !joinsSequences { width += Self.width(of: scalar) }
             }
@@ -49,7 +49,8 @@ public struct WidthProfile: Hashable, Sendable {
         return width
     }
 
-    /// Whether every terminal shows it as wide as ``width(of:)-(Character)`` says. Behind other characters the column is not known.
+    /// Returns whether every terminal uses the width of ``width(of:)-(Character)``. After other characters, the column
+    /// is uncertain.
     public static func isCertain(_ character: Character) -> Bool {
         let scalars = character.unicodeScalars
         guard let first = scalars.first else { return true }
@@ -75,13 +76,13 @@ public struct WidthProfile: Hashable, Sendable {
             break
         @unknown default: break
         }
-        // The vowels and final consonants of a Korean syllable stand in the columns of its first consonant.
+        // The vowels and final consonants of a Korean syllable share the columns of its first consonant.
         if (0x1160...0x11FF).contains(scalar.value) || (0xD7B0...0xD7FF).contains(scalar.value) { return 0 }
         return scalar.properties.isEmojiPresentation || isWide(scalar.value) ? 2 : 1
     }
 
-    /// East Asian Width W and F, without the emoji that every standard library in use knows. What stands between and is not
-    /// assigned is taken with them.
+    /// East Asian Width W and F, without the emoji that every standard library in use knows. Includes unassigned
+    /// characters in between.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E, 0x3041...0x3247,
         0x3250...0xA4C6, 0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6B,
