@@ -3,43 +3,44 @@ public import Foundation
 public import Realtime
 import RelayProtocol
 
-/// An event of a stream, which is to be acknowledged once it is handled.
+/// An event of a stream. Acknowledge it once it is handled.
 ///
-/// An event that is not acknowledged within ``ackWait`` is delivered again, to this worker or another one
-/// of the group: what is done with it should bear to be done twice. Without a group there is nothing to acknowledge.
+/// An event that is not acknowledged within ``ackWait`` is delivered again, to this worker or another one of the group,
+/// so handling it twice must be harmless. Without a group there is nothing to acknowledge.
 public struct ConsumedEvent<Value: Sendable>: Sendable {
-    /// The event, as any source has it.
+    /// The event, in the form common to all sources.
     public let event: RealtimeEvent
-    /// Its data as the type that was asked for; the event itself without one.
+    /// Its data decoded as the requested type, or the event itself if none was requested.
     public let value: Value
-    /// Its number in the stream.
+    /// Its sequence number in the stream.
     public let sequence: UInt64
-    /// When it was stored.
+    /// The time at which it was stored.
     public let time: Date
-    /// When its relay received it, on the relay's clock. Nil if no relay wrote it.
+    /// The time at which its relay received it, on the relay's clock; nil if it doesn't come from a relay.
     public let relayTime: Date?
-    /// What it tells if it is no event but a gap, which has the name `relay:gap`; see
+    /// The gap, if this is not an event but a gap, which has the name `relay:gap`; see
     /// ``EventConsumer/events(_:includingGaps:)``. Nil for events.
     public let gap: ConsumedGap?
-    /// How often it was delivered, this time included.
+    /// The number of deliveries, including this one.
     public let deliveries: Int
-    /// Whether it was written by an old owner of its channel when there was a new one already. Always false unless
+    /// Whether an old owner of its channel wrote it when there was already a new one. Always false unless
     /// ``EventConsumerOptions/late`` is `flag`.
     public let isLate: Bool
-    /// The number that its relay has given it, of its channel and the relay's time as its owner: after failures, events can be
-    /// stored in another order. Nil if no relay wrote it.
+    /// The number that its relay assigned to it, counted per channel and per term of the relay as its owner. After
+    /// failures, events can be stored in another order. Nil if it doesn't come from a relay.
     public let relaySequence: Int?
-    /// Whether the same event may be in the stream a second time, shortly before: two relays listened for a while when one of
-    /// them handed its channel to the other, and events of the Pusher protocol have no ids.
+    /// Whether the stream may contain the same event a second time, shortly before. This happens when two relays listen
+    /// for a while during a handover of a channel, since events of the Pusher protocol have no IDs.
     public let mayBeRepeated: Bool
-    /// After how much time without ``ack(confirming:)`` or ``inProgress()`` the servers deliver it again: what the group was made
-    /// with, whatever ``EventConsumerOptions/ackWait`` is here. Without a group it means nothing.
+    /// The time without ``ack(confirming:)`` or ``inProgress()`` after which the servers deliver it again. This is the
+    /// value with which the group was created, whatever ``EventConsumerOptions/ackWait`` is here. Meaningless without a
+    /// group.
     public let ackWait: Duration
     let receipt: DeliveryReceipt
     private let delivery: Delivery
     private let deadLetters: DeadLetters?
 
-    /// Whether it was delivered before, to this worker or another one, and may have been handled.
+    /// Whether it was delivered before, to this worker or another one, and so may have been handled.
     public var isRedelivered: Bool { deliveries > 1 }
 
     init(_ received: ReceivedEvent, _ value: Value) {
@@ -52,26 +53,29 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
         (delivery, deadLetters) = (received.delivery, received.deadLetters)
     }
 
-    /// It was handled.
+    /// Acknowledges the event as handled.
     ///
-    /// - Parameter confirming: Whether to wait for the server's word. Without it, the event comes again if the ack is lost.
+    /// - Parameter confirming: Whether to wait for the server's confirmation. Without it, the event is delivered again
+    ///   if the ack is lost.
     public func ack(confirming: Bool = false) async throws(NATSError) { try await receipt.ack(confirming) }
 
-    /// It could not be handled, and is to be delivered again.
+    /// Reports that the event could not be handled, so that it is delivered again.
     ///
-    /// - Parameter delay: After that much time; others may come meanwhile.
+    /// - Parameter delay: The time until the next delivery. Other events may be delivered meanwhile.
     public func nak(after delay: Duration? = nil) async throws(NATSError) { try await receipt.nak(delay) }
 
-    /// It takes longer: the time for the ack begins anew.
+    /// Restarts the time for the ack, because handling takes longer.
     public func inProgress() async throws(NATSError) { try await receipt.inProgress() }
 
-    /// It is not to be delivered again, though it was not handled.
+    /// Prevents another delivery, although the event was not handled.
     public func terminate() async throws(NATSError) { try await receipt.terminate() }
 
-    /// It cannot be handled: it is kept as a dead letter of the group, and not delivered again. Without a group, nothing happens.
+    /// Stores the event as a dead letter of the group, because it cannot be handled, and prevents another delivery.
+    /// Does nothing without a group.
     ///
-    /// - Parameter reason: Stored with it.
-    /// - Throws: If it could not be kept. It is delivered again, unless something else ends it.
+    /// - Parameter reason: The reason, stored with the event.
+    /// - Throws: An error if it could not be stored. It is then delivered again, unless the delivery is ended in
+    ///   another way.
     public func putAside(_ reason: String) async throws(NATSError) {
         guard let deadLetters else { return }
         try await receipt.putAside(deadLetters.letter(delivery, reason))
@@ -79,11 +83,10 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
 }
 
 extension ConsumedEvent: CustomStringConvertible {
-    /// Number, name and channel, never the data.
+    /// The number, name and channel, never the data.
     public var description: String { "#\(sequence) \(event)" }
 }
 
-/// An event on its way to who reads.
 struct ReceivedEvent: Sendable {
     let event: RealtimeEvent
     let info: DeliveryInfo
@@ -99,10 +102,10 @@ struct ReceivedEvent: Sendable {
     let deadLetters: DeadLetters?
 }
 
-/// Where the answer to one delivery goes. The first that ends it counts.
+/// Answers one delivery. The first answer that ends it counts.
 final class DeliveryReceipt: Sendable {
     private let connection: NATSConnection
-    /// Nil if there is nobody to answer.
+    /// The subject for answers; nil if no answer is expected.
     private let subject: String?
     private let isEnded = Lock(false)
 
@@ -130,7 +133,7 @@ final class DeliveryReceipt: Sendable {
         try await end { connection, subject throws(NATSError) in try await connection.send(subject, "+TERM") }
     }
 
-    /// Ends the delivery only when the letter is kept.
+    /// Ends the delivery only when the letter is stored.
     func putAside(_ letter: OutgoingMessage) async throws(NATSError) {
         try await end { connection, subject throws(NATSError) in
             _ = try await connection.publish(letter)
@@ -173,7 +176,7 @@ final class DeliveryReceipt: Sendable {
         connection.sendSoon(subject, "+WPI")
     }
 
-    /// If it is lost, the message comes again.
+    /// If it is lost, the message is delivered again.
     private func endSoon(_ text: String) {
         guard let subject,
             isEnded.withLock({ isEnded in

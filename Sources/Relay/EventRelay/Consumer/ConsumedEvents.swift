@@ -3,17 +3,17 @@ import CurlTransport
 import JSONBytes
 import Realtime
 
-/// The events that a consumer reads, for `for await`.
+/// An asynchronous sequence of a consumer's events, for `for await`.
 ///
-/// It has one reader: iterate it once, from one task. Reading slowly stops the servers from sending more. It ends when the loop
-/// is left, the task is cancelled, or the consumer is closed, and when the stream cannot be read at all, which the consumer
-/// reports: what was not handed out by then goes to other workers.
+/// It has one reader: iterate it once, from one task. Reading slowly stops the servers from sending more. It ends when
+/// the loop ends, the task is cancelled, or the consumer is closed. It also ends when the stream cannot be read at all,
+/// which the consumer reports. Undelivered events then go to other workers.
 ///
-/// An event whose data is of another form than asked for is reported, put aside, and left out.
+/// An event whose data cannot be decoded as the requested type is reported, set aside, and skipped.
 public struct ConsumedEvents<Value: Sendable>: AsyncSequence, Sendable {
     typealias Decode = @Sendable (RealtimeEvent) throws -> Value
 
-    /// It lives for as long as it is read.
+    /// Retained while the sequence is read.
     private let consumer: EventConsumer
     private let events: EventSequence<ReceivedEvent>
     private let reader: ConsumerReader
@@ -21,7 +21,7 @@ public struct ConsumedEvents<Value: Sendable>: AsyncSequence, Sendable {
 
     init(_ consumer: EventConsumer, name: String?, includesGaps: Bool = false, decode: @escaping Decode) {
         let core = consumer.core
-        // Never full: the reader asks for no more than there is room for.
+        // Never full: the reader requests no more than there is room for.
         let buffer = EventBuffer<ReceivedEvent>(policy: .suspend(limit: .max))
         let reader = ConsumerReader(core, name: name, includesGaps: includesGaps) { events in
             for event in events { _ = buffer.add(event) }
@@ -33,7 +33,7 @@ public struct ConsumedEvents<Value: Sendable>: AsyncSequence, Sendable {
         events = EventSequence(buffer) { core.remove(reader) }
     }
 
-    /// Reads the sequence, which ends with it.
+    /// The iterator. The sequence ends when its iterator is released.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var events: EventSequence<ReceivedEvent>.AsyncIterator
         fileprivate let reader: ConsumerReader
@@ -48,10 +48,10 @@ public struct ConsumedEvents<Value: Sendable>: AsyncSequence, Sendable {
             (self.events, self.reader, self.decode, self.consumer) = (events, reader, decode, consumer)
         }
 
-        /// The next event; nil at the end.
+        /// Returns the next event, or nil at the end.
         public mutating func next() async -> ConsumedEvent<Value>? { await next(isolation: nil) }
 
-        /// The next event; nil at the end.
+        /// Returns the next event, or nil at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ConsumedEvent<Value>? {
             let reader = reader
             if let last { NetworkActor.execute { reader.wanted(after: last) } }
@@ -71,7 +71,7 @@ public struct ConsumedEvents<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The iterator; see the type for how many there may be.
+    /// Returns the iterator. A sequence supports only one.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(events: events.makeAsyncIterator(), reader: reader, decode: decode, consumer: consumer)
     }

@@ -1,13 +1,13 @@
 public import Foundation
 import RelayProtocol
 
-/// A time in which events of a channel may have been missed, among the events of ``EventConsumer/events(_:includingGaps:)``.
+/// A period in which events of a channel may be missing, as delivered by ``EventConsumer/events(_:includingGaps:)``.
 public struct ConsumedGap: Hashable, Sendable {
-    /// When something was heard last before it.
+    /// The time at which data last arrived before the gap.
     public let start: Date
-    /// When events came again.
+    /// The time at which events arrived again.
     public let end: Date
-    /// Why, in a word: `takeover`, `connection` or `source`.
+    /// The reason in one word: `takeover`, `connection` or `source`.
     public let reason: String
 
     init(_ gap: RelayGap) {

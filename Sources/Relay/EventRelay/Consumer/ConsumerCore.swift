@@ -3,15 +3,14 @@ import CurlTransport
 import Realtime
 import RelayProtocol
 
-/// Joins the readers of a consumer to who listens, by a hub.
+/// Connects the readers of a consumer to its listeners with a hub.
 final class ConsumerCore: HubOwner {
     private struct State: Sendable {
         var terms = TermFilter()
-        /// Readers that want the fences first; nil once they are known.
+        /// Readers waiting for the fences; nil once they are known.
         var toStart: [ConsumerReader]? = []
         var readers: [ConsumerReader] = []
         var fences: RecordWatch?
-        /// That of the bindings.
         var hubReader: ConsumerReader?
         var holds = 0
         var isClosed = false
@@ -32,9 +31,9 @@ final class ConsumerCore: HubOwner {
 
     var lateEventCount: Int { state.withLock { $0.terms.staleCount } }
 
-    // MARK: Life
+    // MARK: Life cycle
 
-    /// Connects with the first reader.
+    /// Adds a reader. Connects with the first one.
     func add(_ reader: ConsumerReader) {
         do throws(NATSError) {
             try options.validate()
@@ -78,7 +77,7 @@ final class ConsumerCore: HubOwner {
         connection.start()
     }
 
-    /// Bindings, and hubs that this one is attached to, get events from now on.
+    /// Starts delivering events to bindings and to hubs that this one is attached to.
     func start() {
         let reader = ConsumerReader(self, name: nil) { [weak self] events in self?.deliver(events) }
         let isNew = state.withLock { state in
@@ -89,17 +88,17 @@ final class ConsumerCore: HubOwner {
         if isNew { add(reader) }
     }
 
-    /// - Parameter then: Called at the end.
+    /// - Parameter then: Called when the core is closed.
     func close(then: @escaping @Sendable () -> Void = {}) {
         let old = state.withLock { state in
             defer { state = State(terms: state.terms, toStart: nil, isClosed: true) }
             return state
         }
         old.fences?.close()
-        // What waits is given back before the connection ends.
+        // Give back waiting messages before the connection ends.
         NetworkActor.execute { [self] in
             for reader in old.readers { reader.close() }
-            // What the readers still get at their end is given back from this actor.
+            // Messages that the readers still receive at their end are given back from this actor.
             connection.calls.run { [self] in
                 NetworkActor.execute { [self] in
                     hub.close()
@@ -111,7 +110,8 @@ final class ConsumerCore: HubOwner {
 
     // MARK: Terms
 
-    /// The last fence of each slot, and those that come: a worker of a group does not get them all as messages.
+    /// Watches the last fence of each slot and new ones, because a worker of a group doesn't receive all of them as
+    /// messages.
     private func makeFences() -> RecordWatch {
         let prefix = options.prefix
         return RecordWatch(
@@ -127,10 +127,11 @@ final class ConsumerCore: HubOwner {
                 }
             case .complete: self?.fencesAreKnown()
             case .failed(let error, let willRetry):
-                // The terms of the messages themselves are left to go by, unless the servers are away for a moment.
+                // Proceed with only the terms of the messages themselves, unless the servers are temporarily
+                // unavailable.
                 let isAway = [.notConnected, .noResponders, .unavailable].contains(error.kind)
                 if !willRetry || !isAway { self?.fencesAreKnown() }
-                // The reader tells it, too, if it cannot go on.
+                // The reader also reports it if it cannot continue.
                 if !willRetry, error.kind != .notFound {
                     self?.failed(
                         "takeovers of relays are known from the events alone: \(error)", willRetry: false)
@@ -151,10 +152,10 @@ final class ConsumerCore: HubOwner {
         state.withLock { $0.terms.isStale(message, position: position, time: time) }
     }
 
-    /// They were those of a stream that there is no longer.
+    /// Discards the terms of a stream that no longer exists.
     func forgetTerms() { state.withLock { $0.terms.forget() } }
 
-    /// They may be: a group is gone with its stream.
+    /// Expects the stream to be new, because a group disappears with its stream.
     func expectNewStream() { state.withLock { $0.terms.expectNewStream() } }
 
     // MARK: What comes, for the hub
@@ -170,7 +171,7 @@ final class ConsumerCore: HubOwner {
                 origin: event.origin)
         }
         publish(batch)
-        // Behind the bindings.
+        // After the bindings.
         runCallback { [weak self] in
             NetworkActor.execute { self?.state.withLock { $0.hubReader }?.ended(events) }
         }
@@ -194,7 +195,7 @@ final class ConsumerCore: HubOwner {
         }
     }
 
-    // MARK: Who is too slow
+    // MARK: Slow readers
 
     func hold(for reader: EventReader) { change(by: 1) }
 

@@ -5,8 +5,8 @@ import JSONBytes
 import Realtime
 import RelayProtocol
 
-/// Reads what one sequence, or the bindings of a consumer, want: drops what is late, puts aside what cannot be read, and keeps
-/// the server from delivering again what only waits here.
+/// Reads messages for one sequence, or for the bindings of a consumer. Skips late ones, sets unreadable ones aside, and
+/// keeps the server from redelivering messages that only wait here.
 @NetworkActor
 final class ConsumerReader {
     typealias Take = @Sendable @NetworkActor ([ReceivedEvent]) -> Void
@@ -16,20 +16,20 @@ final class ConsumerReader {
     private nonisolated let includesGaps: Bool
     private nonisolated let take: Take
     private nonisolated let onEnd: @Sendable () -> Void
-    /// Nil without a group, which has acks.
+    /// Nil without a group, and so without acks.
     private nonisolated let deadLetters: DeadLetters?
     /// Nil before the start, and after the end.
     private var reader: PullReader?
-    /// What waits to be handled, by its number.
+    /// The messages waiting to be handled, by their numbers.
     private var waiting: [UInt64: DeliveryReceipt] = [:]
-    /// Of the consumer as it is: one that exists keeps what it was made with.
+    /// The value of the existing consumer, which keeps its settings.
     private var ackWait: Duration
     private var timer: NetworkTimer?
     private var isClosed = false
 
     /// - Parameters:
-    ///   - name: Nil for events of all names.
-    ///   - take: Gets events in order. For each, ``began(_:)`` or ``ended(_:)`` is called.
+    ///   - name: The event name; nil for all names.
+    ///   - take: Receives events in order. Call ``began(_:)`` or ``ended(_:)`` for each.
     nonisolated init(
         _ core: ConsumerCore, name: String?, includesGaps: Bool = false, take: @escaping Take,
         onEnd: @escaping @Sendable () -> Void = {}
@@ -42,7 +42,7 @@ final class ConsumerReader {
 
     private nonisolated var hasAcks: Bool { deadLetters != nil }
 
-    // MARK: Life
+    // MARK: Life cycle
 
     func start() {
         guard reader == nil, !isClosed else { return }
@@ -54,13 +54,13 @@ final class ConsumerReader {
         reader.start()
     }
 
-    /// What waits goes to others.
+    /// Stops reading. Waiting messages go to other workers.
     func close() {
         isClosed = true
         reader?.end()
         reader = nil
         timer = nil
-        // The server delivers them again in this order.
+        // The server redelivers them in this order.
         for (_, receipt) in waiting.sorted(by: { $0.key < $1.key }) { receipt.nakSoon() }
         waiting = [:]
         onEnd()
@@ -68,22 +68,22 @@ final class ConsumerReader {
 
     func hold(_ isHeld: Bool) { reader?.hold(isHeld) }
 
-    // MARK: Who handles
+    // MARK: Handling events
 
-    /// From now on the application answers for it.
+    /// Makes the application responsible for the event.
     func began(_ received: ReceivedEvent) {
         waiting[received.info.consumerSequence] = nil
         if core.options.prefetch > 0 { makeRoom(for: received) }
     }
 
-    /// Where nothing is fetched early, the next one is asked for.
+    /// Requests the next event if there is no prefetch.
     func wanted(after received: ReceivedEvent) {
         if core.options.prefetch < 1 { makeRoom(for: received) }
     }
 
     private func makeRoom(for received: ReceivedEvent) { reader?.taken(1, bytes: received.delivery.byteCount) }
 
-    /// Bindings were called with these.
+    /// Acknowledges events with which bindings were called.
     func ended(_ received: [ReceivedEvent]) {
         for event in received {
             event.receipt.ackSoon()
@@ -92,7 +92,6 @@ final class ConsumerReader {
         }
     }
 
-    /// Nobody can use it.
     func failed(_ received: ReceivedEvent, _ reason: String) {
         began(received)
         wanted(after: received)
@@ -134,7 +133,7 @@ final class ConsumerReader {
         }
     }
 
-    /// - Returns: Nil if there is nothing in it to hand on.
+    /// - Returns: Nil if it contains nothing to deliver.
     private func read(_ delivery: Delivery) -> ReceivedEvent? {
         let receipt = DeliveryReceipt(core.connection, subject: hasAcks ? delivery.message.reply : nil)
         let message: RelayMessage
@@ -181,9 +180,9 @@ final class ConsumerReader {
         return nil
     }
 
-    // MARK: What waits
+    // MARK: Waiting messages
 
-    /// A reader that is slow, but gets to everything in the end, is not sent the same again.
+    /// Prevents redelivery to a reader that is slow but gets to everything in the end.
     private func refresh() {
         guard timer == nil else { return }
         let timer = NetworkTimer { [weak self] in
@@ -198,7 +197,7 @@ final class ConsumerReader {
 
     // MARK: Dead letters
 
-    /// Keeps a message that nobody can handle, and ends its delivery only when it is kept.
+    /// Sets a message aside that cannot be handled. A dead letter must be stored before its delivery ends.
     private func putAside(_ delivery: Delivery, _ receipt: DeliveryReceipt, _ reason: String) {
         let core = core
         let what = "message \(delivery.info.streamSequence) of stream \(core.options.stream)"

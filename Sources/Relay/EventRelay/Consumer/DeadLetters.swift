@@ -1,12 +1,12 @@
 import RelayProtocol
 
-/// Where events go that a group could not handle.
+/// The destination of events that a group could not handle.
 struct DeadLetters: Sendable {
     private let prefix: String
 
     /// - Parameters:
-    ///   - prefix: What the subjects of all dead letters begin with.
-    ///   - consumer: The group's name at the servers.
+    ///   - prefix: The prefix of the subjects of all dead letters.
+    ///   - consumer: The group's name on the servers.
     init(_ prefix: String, _ consumer: String) { self.prefix = "\(prefix).\(consumer)" }
 
     func letter(_ delivery: Delivery, _ reason: String) -> OutgoingMessage {
@@ -25,7 +25,7 @@ struct DeadLetters: Sendable {
 }
 
 extension IncomingMessage {
-    /// Those that were read and can be sent again as they are.
+    /// The headers that were read, in a form that can be sent again.
     fileprivate var encodedHeaders: [(name: String, value: String)] {
         RelayMessage.headerNames.compactMap { name in
             guard let value = header(name), NATSSubject.isHeader(value) else { return nil }

@@ -2,15 +2,15 @@ import Basics
 public import JSONBytes
 public import Realtime
 
-/// What ``EventConsumer/bind(_:_:)`` returns, for ``EventConsumer/unbind(_:)``.
+/// A binding returned by ``EventConsumer/bind(_:_:)``, for ``EventConsumer/unbind(_:)``.
 public struct EventConsumerBinding: Hashable, Sendable {
-    /// Nil if nothing more comes.
+    /// Nil if no more events will arrive.
     let id: EventRouter.BindingID?
     /// Nil for all channels.
     let channel: EventRouter.ChannelID?
 }
 
-/// Reads the events that relays have put into a stream of NATS JetStream.
+/// Reads the events that relays have stored in a stream of NATS JetStream.
 ///
 ///     var options = EventConsumerOptions()
 ///     options.group = "billing"
@@ -20,17 +20,19 @@ public struct EventConsumerBinding: Hashable, Sendable {
 ///         try await message.ack()
 ///     }
 ///
-/// Workers of a group share its events, and each event is handled at least once. Code that binds to channels binds to a
-/// consumer as well: ``bind(_:_:)``, ``channel(_:)``, or `pusher.attach(consumer)`, and then ``start()``.
+/// Workers of a group share its events, and each event is handled at least once. A consumer offers the same bindings as
+/// a client: use ``bind(_:_:)``, ``channel(_:)``, or `pusher.attach(consumer)`, and then ``start()``.
 ///
-/// It connects when it is first read, and goes on by itself after whatever happens to the servers, until it is closed, or let go
-/// of by its owner and by all who read its sequences. May be used from any thread.
+/// It connects when it is first read, and recovers automatically from any failure of the servers. It ends when it is
+/// closed, or when its owner and all readers of its sequences have released it. May be used from any thread.
 public final class EventConsumer: Sendable {
     let core: ConsumerCore
 
+    /// Creates a consumer.
+    ///
     /// - Parameters:
-    ///   - nats: Where the servers are, and who one is to them.
-    ///   - options: What to read.
+    ///   - nats: The servers and credentials.
+    ///   - options: The events to read.
     public init(nats: NATSOptions, options: EventConsumerOptions = EventConsumerOptions()) {
         core = ConsumerCore(nats, options)
     }
@@ -39,19 +41,19 @@ public final class EventConsumer: Sendable {
 
     // MARK: Sequences
 
-    /// Events of a name, or of all names. Calls with the same name share the group's events.
+    /// Returns a sequence of events with a name, or of all events. Calls with the same name share the group's events.
     ///
     /// - Parameters:
-    ///   - name: With a group, each name has a place of its own in the stream.
-    ///   - includingGaps: Whether gaps come among the events, in their place, and to be acknowledged like them:
-    ///     ``ConsumedEvent/gap``. They have a name of their own, and don't come among the events of another name. Default: no;
-    ///     ``gaps`` has them either way.
+    ///   - name: The event name; nil for all names. With a group, each name has its own position in the stream.
+    ///   - includingGaps: Whether the sequence also contains gaps in their order, to be acknowledged like events:
+    ///     ``ConsumedEvent/gap``. Gaps have their own name, so a sequence for another name doesn't contain them. False
+    ///     by default; ``gaps`` reports them in either case.
     public func events(_ name: String? = nil, includingGaps: Bool = false) -> ConsumedEvents<RealtimeEvent> {
         ConsumedEvents(self, name: name, includesGaps: includingGaps) { $0 }
     }
 
-    /// The same with data of a type of your own. An event whose data is of another form is reported as an error, and becomes a
-    /// dead letter, or is not delivered again: ``EventConsumerOptions/undecodable``.
+    /// Returns a sequence of events with data decoded as your type. An event that cannot be decoded is reported as an
+    /// error. It becomes a dead letter, or is not delivered again: ``EventConsumerOptions/undecodable``.
     public func events<Value: Decodable & Sendable>(
         _ name: String? = nil, as type: Value.Type, using decoder: JSONBytesDecoder = JSONBytesDecoder()
     ) -> ConsumedEvents<Value> {
@@ -65,8 +67,8 @@ public final class EventConsumer: Sendable {
 
     // MARK: Bindings
 
-    /// Hands events to the bindings, and to the clients that the consumer is attached to. An event is acknowledged once the
-    /// bindings were called with it: bind first.
+    /// Starts delivering events to the bindings, and to the clients that the consumer is attached to. An event is
+    /// acknowledged once the bindings were called with it, so bind first.
     public func start() { core.start() }
 
     /// Calls back for each event of all channels, in order, on ``EventConsumerOptions/callbackQueue``.
@@ -77,47 +79,47 @@ public final class EventConsumer: Sendable {
         return EventConsumerBinding(id: id, channel: nil)
     }
 
-    /// One channel, by the name that it has at its source.
+    /// Returns a channel by its name at the source.
     public func channel(_ name: String) -> EventConsumerChannel { EventConsumerChannel(core: core, name: name) }
 
-    /// Ends the calls of a binding, also from within one.
+    /// Removes a binding. May be called from within its callback.
     public func unbind(_ binding: EventConsumerBinding) {
         if let id = binding.id { core.hub.unbind(id, from: binding.channel) }
     }
 
-    // MARK: What else there is to know
+    // MARK: State and errors
 
-    /// Where the connection stands.
+    /// The state of the connection.
     public var state: ConnectionState { core.connectionState }
 
-    /// Each new state, from this call on. Keeps the newest 1,024 for a slow reader.
+    /// The new states from this call on. Keeps the newest 1,024 for a slow reader.
     public var states: EventSequence<SourceState> { core.stateChanges }
 
-    /// What goes wrong, from this call on. Keeps the newest 1,024 for a slow reader.
+    /// The failures from this call on. Keeps the newest 1,024 for a slow reader.
     public var errors: EventSequence<SourceFailure> { core.failures }
 
-    /// Times in which relays may have missed events, from this call on. Keeps the newest 1,024 for a slow reader.
+    /// The periods in which relays may have missed events, from this call on. Keeps the newest 1,024 for a slow reader.
     public var gaps: EventSequence<SourceGap> { core.gaps }
 
-    /// How many events of old owners have come late, deliveries that were repeated included.
+    /// The number of late events from old owners, including repeated deliveries.
     public var lateEventCount: Int { core.lateEventCount }
 
-    /// Ends it for good, and its sequences. What was not handled is delivered again.
+    /// Closes the consumer and its sequences for good. Unhandled events are delivered again.
     public func close() { core.close() }
 
-    /// The same, and waits until the last acks are sent.
+    /// Like ``close()``, but waits until the last acks are sent.
     public func shutDown() async {
         await withCheckedContinuation { continuation in core.close { continuation.resume() } }
     }
 }
 
-/// A channel of a consumer: events that were on it at their source.
+/// A channel of a consumer, with the events that were on it at their source.
 public struct EventConsumerChannel: Sendable {
     let core: ConsumerCore
     /// The name at the source.
     public let name: String
 
-    /// Calls back for each event of this name, in order; nil is every name.
+    /// Calls back for each event with this name, in order; nil for all names.
     @discardableResult
     public func bind(
         _ event: String? = nil, _ handler: @escaping @Sendable (RealtimeEvent) -> Void
@@ -132,7 +134,7 @@ public struct EventConsumerChannel: Sendable {
 }
 
 extension EventConsumer: RealtimeEventSource {
-    /// ``EventConsumerOptions/channelPrefix``: no channel of a client begins like that.
+    /// The prefix in ``EventConsumerOptions/channelPrefix``. No channel of a client starts this way.
     public var channelPrefix: String { core.options.channelPrefix }
 
     /// See `RealtimeEventSource`.
@@ -141,6 +143,6 @@ extension EventConsumer: RealtimeEventSource {
     /// See `RealtimeEventSource`.
     public func detach(_ sink: any RealtimeEventSink) { core.detach(sink) }
 
-    /// Asks for no more messages as long as `isHeld`.
+    /// Stops requesting messages while `isHeld`.
     public func hold(_ isHeld: Bool, for sink: any RealtimeEventSink) { core.hold(isHeld, for: sink) }
 }

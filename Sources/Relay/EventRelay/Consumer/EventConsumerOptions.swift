@@ -2,82 +2,83 @@ public import Foundation
 public import Realtime
 import RelayProtocol
 
-/// What a consumer reads, and how.
+/// Options for what a consumer reads and how.
 public struct EventConsumerOptions: Sendable {
-    /// Where to begin. A group that exists already goes on where it was.
+    /// Where to start. An existing group resumes at its position.
     @nonexhaustive
     public enum Start: Hashable, Sendable {
-        /// With what comes from now on.
+        /// At new events.
         case new
-        /// With the oldest event that the stream has.
+        /// At the oldest event in the stream.
         case beginning
-        /// With the event of this number in the stream.
+        /// At the event with this number in the stream.
         case sequence(UInt64)
-        /// With the first event that was stored at this time or later.
+        /// At the first event stored at this time or later.
         case time(Date)
     }
 
-    /// What happens to a message that cannot be read. Either way it is reported once.
+    /// What to do with a message that cannot be read. It is reported once in either case.
     @nonexhaustive
     public enum Undecodable: Hashable, Sendable {
-        /// It is kept under a subject of its own; see ``EventConsumerOptions/deadLetterPrefix``.
+        /// Store it under a separate subject; see ``EventConsumerOptions/deadLetterPrefix``.
         case deadLetter
-        /// It is not delivered again.
+        /// Don't deliver it again.
         case terminate
     }
 
-    /// What happens to an event that an old owner of its channel has written when there was a new one already.
+    /// What to do with an event that an old owner of its channel wrote when there was already a new one.
     @nonexhaustive
     public enum Late: Hashable, Sendable {
-        /// It is counted: ``EventConsumer/lateEventCount``.
+        /// Count it: ``EventConsumer/lateEventCount``.
         case drop
-        /// It is counted and delivered, with ``ConsumedEvent/isLate``.
+        /// Count and deliver it, with ``ConsumedEvent/isLate``.
         case flag
     }
 
     /// The stream's name.
     public var stream = "EVENTS"
-    /// What the subjects of the stream begin with.
+    /// The prefix of the stream's subjects.
     public var prefix = "ev"
-    /// A subject of NATS, with its wildcards: `ev.pusher.price.>`. It must lie below the prefix, and takes the place of source,
-    /// channel and the event's name. Nil: those decide.
+    /// A NATS subject with wildcards: `ev.pusher.price.>`. It must start with the prefix, and replaces source, channel
+    /// and event name. If nil, those are used.
     public var subject: String?
-    /// `pusher`, `matrix` or `pydio`; nil for all of them.
+    /// The source: `pusher`, `matrix` or `pydio`; nil for all.
     public var source: String?
-    /// The name of one channel, such as `price` or `matrix:!room:example.org`; nil for all channels.
+    /// The name of a channel, such as `price` or `matrix:!room:example.org`; nil for all channels.
     public var channel: String?
-    /// Workers of the same group share its events: each goes to one of them, and the servers keep the group's place. Nil: this
-    /// consumer gets every event, and nobody keeps its place.
+    /// The name of a group. Workers of the same group share its events: each event goes to one of them, and the servers
+    /// store the group's position. If nil, this consumer gets every event, and its position is not stored.
     public var group: String?
-    /// Whether the group is made where there is none. It takes permissions that reading does not.
+    /// Whether to create a missing group. This requires permissions that reading does not.
     public var createsGroup = true
-    /// Where a new group begins, or a consumer without one.
+    /// Where a new group, or a consumer without a group, starts.
     public var start = Start.new
-    /// After that much time without an ack, an event is delivered again.
+    /// The time without an ack after which an event is delivered again.
     public var ackWait = Duration.seconds(30)
-    /// How many events are fetched before they are asked for, 256 at most. With fewer, workers of a group that are slow share more
-    /// evenly. With 0, a sequence fetches the next one when it is asked for it: a worker that hangs keeps nothing from the others
-    /// but what it works on.
+    /// The number of events to fetch in advance, at most 256. With fewer, slow workers of a group share events more
+    /// evenly. With 0, a sequence fetches the next event only on request, so a worker that hangs keeps only its current
+    /// event from the others.
     public var prefetch = 256
-    /// How many events of the group may be without an ack; then nobody in it gets more.
+    /// The maximum number of unacknowledged events of the group. Beyond it, no worker gets more.
     public var maximumAckPending = 4096
-    /// After that many deliveries without an ack, an event becomes a dead letter. Nil: it is delivered for ever.
+    /// The number of deliveries without an ack after which an event becomes a dead letter; nil for no limit.
     public var maximumDeliveries: Int? = 10
-    /// Dead letters are published as `<prefix>.<group>.<subject>`, which a stream has to take.
+    /// The prefix of dead letters, which are published as `<prefix>.<group>.<subject>`. A stream must accept these
+    /// subjects.
     public var deadLetterPrefix = "dead"
-    /// What happens to messages that cannot be read.
+    /// What to do with messages that cannot be read.
     public var undecodable = Undecodable.deadLetter
-    /// What happens to events of an old owner.
+    /// What to do with events of an old owner.
     public var late = Late.drop
     /// Where bindings are called.
     public var callbackQueue = EventCallbackQueue.own
-    /// What the names of channels begin with where the consumer is attached to a client.
+    /// The prefix of channel names in a client that the consumer is attached to.
     public var channelPrefix = "relay:"
 
-    /// All events that come from now on.
+    /// Creates options to read all new events.
     public init() {}
 
-    /// - Throws: What of it cannot work.
+    /// - Throws: An error that describes the first invalid option.
     package func validate() throws(NATSError) {
         func require(_ isTrue: Bool, _ text: String) throws(NATSError) {
             if !isTrue { throw NATSError(.invalidArgument, text) }
@@ -99,7 +100,7 @@ public struct EventConsumerOptions: Sendable {
         try require(ackWait >= .milliseconds(100), "the wait for an ack is 100 ms at least")
     }
 
-    /// The subject for events of a name; nil for all that the stream has.
+    /// Returns the subject for events with a name; nil for the whole stream.
     func filter(event: String?) -> String? {
         if let subject { return subject }
         guard source != nil || channel != nil || event != nil else { return nil }
@@ -111,12 +112,14 @@ public struct EventConsumerOptions: Sendable {
         return ([prefix] + tokens.map { $0 ?? "*" }).joined(separator: ".")
     }
 
-    /// Channels of Pusher have no colon in their names; all others begin with their source.
+    /// Returns the source of a channel. Pusher channels have no colon in their names; all others start with their
+    /// source.
     private static func source(of channel: String) -> String {
         channel.firstIndex(of: ":").map { String(channel[..<$0]) } ?? "pusher"
     }
 
-    /// One for each name of events that is read: they have different filters. No group has the zero byte in its own name.
+    /// Returns a name for each event name that is read, because the filters differ. No group has a zero byte in its own
+    /// name.
     func durableName(event: String?) -> String? {
         group.map { group in SubjectToken.encode(event.map { "\(group)\0\($0)" } ?? group) }
     }
@@ -140,14 +143,16 @@ public struct EventConsumerOptions: Sendable {
 }
 
 extension EventConsumerOptions {
-    /// Those that read the dead letters of this group in place of its events, from the oldest on. Nobody keeps the place.
+    /// Returns options to read the dead letters of this group instead of its events, starting at the oldest. The
+    /// position is not stored.
     ///
-    /// Dead letters keep the terms of their events, and are stored when the group gives up: late ones are delivered, too.
+    /// Dead letters keep the terms of their events but are stored when the group gives up, so late ones are delivered,
+    /// too.
     /// - Parameters:
-    ///   - event: The name by which the group reads events: those of a name have dead letters of their own. Nil: the group reads
-    ///     all names together.
-    ///   - stream: Where they are; see ``RelaySetup/deadLetterStream``.
-    /// - Throws: `NATSError` if there is no group, which has none.
+    ///   - event: The name by which the group reads events, since each name has its own dead letters. Nil if the group
+    ///     reads all names together.
+    ///   - stream: The stream of the dead letters; see ``RelaySetup/deadLetterStream``.
+    /// - Throws: `NATSError` if there is no group, and so no dead letters.
     public func forDeadLetters(event: String? = nil, stream: String = "DEAD") throws(NATSError) -> Self {
         guard let group = durableName(event: event) else {
             throw NATSError(.invalidArgument, "dead letters are those of a group, and there is none")

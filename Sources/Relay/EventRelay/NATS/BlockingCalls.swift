@@ -2,22 +2,20 @@ import Basics
 import CurlTransport
 import Dispatch
 
-/// Calls of libnats that block, one after another on a thread of their own.
+/// Runs blocking calls of libnats in order on a dedicated thread.
 ///
-/// A queue of Dispatch would run them on several threads in turn, and what one has allocated another would free: glibc's malloc
-/// makes that dear.
+/// A Dispatch queue would run them on several threads in turn, so that one thread frees the memory of another. This is
+/// expensive with glibc's malloc.
 final class BlockingCalls: Sendable {
     private let line: CallLine
 
-    /// - Parameter name: Of the thread.
     init(_ name: String) { line = CallLine(name) }
 
-    /// What was handed over still runs.
+    /// Submitted jobs still run.
     deinit { line.end() }
 
     func run(_ job: @escaping @Sendable () -> Void) { line.add(job) }
 
-    /// The same after a while.
     func run(after delay: Duration, _ job: @escaping @Sendable () -> Void) {
         DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(delay.wholeNanoseconds))) { [weak self] in
             self?.run(job)
@@ -25,7 +23,7 @@ final class BlockingCalls: Sendable {
     }
 }
 
-/// Jobs, and the thread that does them, which begins with the first one.
+/// A queue of jobs and its thread, which starts with the first job.
 private final class CallLine: Sendable {
     private struct State: Sendable {
         var jobs = SerialInbox<@Sendable () -> Void>()
@@ -35,7 +33,7 @@ private final class CallLine: Sendable {
 
     private let name: String
     private let state = Lock(State())
-    /// Counts how often the thread has something new to look at.
+    /// Counts the events that the thread has not yet handled.
     private let news = DispatchSemaphore(value: 0)
 
     init(_ name: String) { self.name = name }
@@ -48,7 +46,7 @@ private final class CallLine: Sendable {
         }
         if isIdle { news.signal() }
         guard isFirst, !NamedThread.start(name, { self.work() }) else { return }
-        DispatchQueue(label: name).async { self.work() }  // Dispatch waits until the system has a thread
+        DispatchQueue(label: name).async { self.work() }  // Dispatch waits until a thread is available
     }
 
     func end() {
@@ -60,7 +58,7 @@ private final class CallLine: Sendable {
         repeat {
             news.wait()
             while true {
-                // What a job holds is let go of outside of the lock: it may be the owner of this line.
+                // Objects retained by a job are released outside of the lock: one may be the owner of this line.
                 let jobs = state.withLock { $0.jobs.all() }
                 guard !jobs.isEmpty else { break }
                 for job in jobs { job() }

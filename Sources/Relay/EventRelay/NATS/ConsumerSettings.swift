@@ -1,42 +1,42 @@
 import Basics
 import CNATS
 
-/// What a consumer of JetStream is to be like. Where it starts and what it reads cannot be changed later.
+/// The settings of a JetStream consumer. Its start and its filter cannot be changed later.
 package struct ConsumerSettings: Hashable, Sendable {
     package enum Start: Hashable, Sendable {
-        /// With what is stored from now on.
+        /// At new messages.
         case new
-        /// With the oldest message that the stream has.
+        /// At the oldest message in the stream.
         case beginning
         case sequence(UInt64)
-        /// Where a reader goes on that has had everything up to there. In a stream that ends before, all is new: a durable one then
-        /// begins at the beginning.
+        /// After the position that a reader has reached. If the stream ends before it, all messages are new, and a
+        /// durable consumer starts at the beginning.
         case after(UInt64)
-        /// In nanoseconds since 1970.
+        /// At a time in nanoseconds since 1970.
         case time(Int64)
-        /// With the last message of each subject.
+        /// At the last message of each subject.
         case lastOfEachSubject
     }
 
-    /// Nil: one that nobody else knows, that needs no acks, and that ends with its reader.
+    /// The durable name; nil for a private consumer without acks, which ends with its reader.
     package var durableName: String?
-    /// Whether the durable one is made where there is none.
+    /// Whether to create a missing durable consumer.
     package var createsDurable = true
-    /// Nil: all subjects.
+    /// The subject filter; nil for all subjects.
     package var filter: String?
     package var start = Start.new
-    /// When a message without an ack is delivered again.
+    /// The time after which a message without an ack is delivered again.
     package var ackWait = Duration.seconds(30)
-    /// How many messages may be without an ack, with all readers together: then nothing more comes for any of them.
+    /// The maximum number of unacknowledged messages of all readers together. Beyond it, no reader gets more.
     package var maximumAckPending = 4096
 
     package init(durableName: String? = nil, filter: String? = nil, start: Start = .new) {
         (self.durableName, self.filter, self.start) = (durableName, filter, start)
     }
 
-    /// Calls `body` with the settings as libnats has them.
+    /// Calls `body` with the settings in libnats's form.
     ///
-    /// - Parameter name: Of one that is not durable.
+    /// - Parameter name: The name of a consumer that is not durable.
     func withRaw<Result>(name: String, _ body: (inout jsConsumerConfig) -> Result) -> Result {
         var raw = jsConsumerConfig()
         jsConsumerConfig_Init(&raw)
@@ -74,27 +74,27 @@ package struct ConsumerSettings: Hashable, Sendable {
     }
 }
 
-/// A consumer that there is.
 struct FoundConsumer: Sendable {
     let name: String
-    /// Messages that it has not delivered yet.
+    /// The number of messages that it has not delivered yet.
     let pending: Int
-    /// The place in the stream up to which it has delivered everything, or was not asked to.
+    /// The stream position up to which it has delivered everything, or was not asked to.
     let position: UInt64
-    /// The place in the stream up to which everything was acknowledged. Nil if the servers do not say: before the first ack.
+    /// The stream position up to which everything was acknowledged; nil before the first ack, when the servers don't
+    /// report it.
     let acknowledged: UInt64?
-    /// When it was made, in nanoseconds since 1970.
+    /// The creation time in nanoseconds since 1970.
     let created: Int64
-    /// When a message without an ack is delivered again.
+    /// The time after which a message without an ack is delivered again.
     let ackWait: Duration
-    /// Whether there was none before.
+    /// Whether it was just created.
     var isNew = false
 }
 
 extension NATSConnection {
-    /// Finds the durable consumer, or makes one. Blocks.
+    /// Finds the durable consumer, or creates one. Blocks.
     ///
-    /// - Parameter name: Of one that is not durable.
+    /// - Parameter name: The name of a consumer that is not durable.
     static func findOrMakeConsumer(
         _ settings: ConsumerSettings, name: String, stream: String, _ link: NATSLink
     ) throws(NATSError) -> FoundConsumer {
@@ -115,7 +115,8 @@ extension NATSConnection {
         return try make(settings, name: name, stream: stream, link)
     }
 
-    /// The number of the last message; nil if a reader may not ask. A consumer that begins with what is new knows it.
+    /// Returns the number of the last message, which a consumer that starts with new messages needs; nil without
+    /// permission to query it.
     private static func lastPlace(of stream: String, _ link: NATSLink) -> UInt64? {
         let name = "probe-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         guard let probe = try? make(ConsumerSettings(), name: name, stream: stream, link) else { return nil }
@@ -140,7 +141,7 @@ extension NATSConnection {
         return made
     }
 
-    /// The place in the stream up to which everything was acknowledged; nil before the first ack. Blocks.
+    /// Returns the stream position up to which everything was acknowledged; nil before the first ack. Blocks.
     static func acknowledgedPlace(
         _ durable: String, stream: String, _ link: NATSLink
     ) throws(NATSError) -> UInt64? {

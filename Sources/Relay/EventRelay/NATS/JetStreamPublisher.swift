@@ -3,15 +3,15 @@ import CNATS
 import CurlTransport
 package import RelayProtocol
 
-/// Publishes many messages at once, and hands back what has become of each.
+/// Publishes many messages concurrently and reports the outcome of each.
 ///
-/// Nothing is sent a second time from here, and nothing waits for room: whoever publishes counts what is under way, resends in
-/// order, and stops reading its sources.
+/// It never resends and never waits for room. Its owner counts pending messages, resends in order, and stops reading
+/// its sources.
 package final class JetStreamPublisher: Sendable {
     package enum Outcome: Hashable, Sendable {
         case stored(StoredMessage)
-        /// `mayRetry` says whether the same message, with the same id, may be stored later. After a time-out it may be stored
-        /// already.
+        /// `mayRetry` shows whether the same message, with the same ID, may be stored later. After a timeout it may
+        /// already be stored.
         case failed(NATSError)
     }
 
@@ -19,7 +19,7 @@ package final class JetStreamPublisher: Sendable {
 
     private struct State: Sendable {
         var context: PublishContext?
-        /// Not told yet: they go on together, when the I/O thread comes to them.
+        /// Results to be reported together, when the I/O thread gets to them.
         var results: Results = []
         var isClosed = false
     }
@@ -32,9 +32,9 @@ package final class JetStreamPublisher: Sendable {
     private let state = Lock(State())
 
     /// - Parameters:
-    ///   - flight: How many messages its owner has under way at most. Beyond twice as many, libnats would block.
-    ///   - wait: For an ack. Without a limit, a lost one would never be told.
-    ///   - onResults: Gets results in batches, in any order of messages, on the I/O thread.
+    ///   - flight: The maximum number of pending messages of the owner. Beyond twice as many, libnats would block.
+    ///   - wait: The time limit for an ack. Without it, a lost ack would never be reported.
+    ///   - onResults: Receives results in batches, in any order of messages, on the I/O thread.
     package init(
         _ connection: NATSConnection, flight: Int = 512, wait: Duration = .seconds(2),
         onResults: @escaping @Sendable @NetworkActor (Results) -> Void
@@ -45,7 +45,7 @@ package final class JetStreamPublisher: Sendable {
         self.onResults = onResults
     }
 
-    /// Hands messages over, in order, and returns at once. Each has one result, unless the publisher is closed before.
+    /// Submits messages in order and returns at once. Each gets one result, unless the publisher is closed before.
     package func publish(_ entries: [Outbox.Entry]) {
         calls.run { [self] in
             let context: PublishContext
@@ -67,16 +67,15 @@ package final class JetStreamPublisher: Sendable {
         }
     }
 
-    /// Nothing more is reported.
     package func close() {
         let context = state.withLock { state in
             defer { state = State(isClosed: true) }
             return state.context
         }
-        _ = context  // let go of after the lock
+        _ = context  // released after the lock
     }
 
-    /// One for each connection of the library: what was under way on the last one has failed.
+    /// Returns the context of the current connection. Pending messages of the previous one have failed.
     private func currentContext() throws(NATSError) -> PublishContext {
         guard let link = connection.link else {
             throw NATSError(.notConnected, "a publish failed: there is no connection to a server")
@@ -93,7 +92,7 @@ package final class JetStreamPublisher: Sendable {
             return (state.context, state.isClosed)
         }
         guard !isClosed else { throw NATSError(.notConnected, "a publish failed: the publisher is closed") }
-        // libnats forgets what is under way without a word when its context goes.
+        // libnats silently discards pending messages when its context is destroyed.
         report(
             (old?.flight.abandon() ?? []).map {
                 ($0, .failed(NATSError(.notConnected, "a publish failed: the connection was lost")))
@@ -119,7 +118,7 @@ package final class JetStreamPublisher: Sendable {
     }
 }
 
-/// A JetStream context of the library for one connection.
+/// A JetStream context of libnats for one connection.
 ///
 /// `@unchecked Sendable`: the pointer is set once, and libnats locks what it points to.
 private final class PublishContext: @unchecked Sendable {
@@ -150,14 +149,14 @@ private final class PublishContext: @unchecked Sendable {
 
     deinit {
         NATSCallbacks.remove(closure)
-        // Acks may still come to it.
+        // Acks may still arrive for it.
         link.freeAtEnd { [raw = UInt(bitPattern: raw)] in jsCtx_Destroy(OpaquePointer(bitPattern: raw)) }
     }
 
     func publish(_ entry: Outbox.Entry, start: MonotonicInstant, wait: Duration) throws(NATSError) {
         try entry.message.withRaw { rawMessage throws(NATSError) in
             let id = UInt(bitPattern: rawMessage)
-            // Before: the ack may come before the call returns.
+            // Added first, because the ack may arrive before the call returns.
             flight.add(id, entry, start)
             let status = entry.message.withPublishOptions(wait: wait) { js_PublishMsgAsync(raw, &rawMessage, &$0) }
             guard status != NATS_OK else { return }
@@ -167,7 +166,7 @@ private final class PublishContext: @unchecked Sendable {
     }
 }
 
-/// What is under way, by the address of the library's message, which comes back with the ack.
+/// The pending messages, by the address of libnats's message, which the ack contains.
 private final class PublishFlight: Sendable {
     private let messages = Lock<[UInt: (entry: Outbox.Entry, start: MonotonicInstant)]>([:])
     private let onResult: @Sendable (UInt64, JetStreamPublisher.Outcome) -> Void
@@ -186,7 +185,7 @@ private final class PublishFlight: Sendable {
 
     func remove(_ id: UInt) { messages.withLock { $0[id] = nil } }
 
-    /// What has no result yet, and will have none.
+    /// Returns the messages that will not get a result any more.
     func abandon() -> [UInt64] {
         messages.withLock { messages in
             defer { messages = [:] }
@@ -194,7 +193,7 @@ private final class PublishFlight: Sendable {
         }
     }
 
-    /// On the library's thread for acks.
+    /// Called on libnats's thread for acks.
     func ended(_ raw: OpaquePointer?, _ ack: jsPubAck?, _ failure: jsPubAckErr?) {
         guard let (entry, start) = messages.withLock({ $0.removeValue(forKey: UInt(bitPattern: raw)) }) else { return }
         if let ack {

@@ -1,7 +1,7 @@
 import Basics
 
-/// Whom C callbacks are for. libnats keeps a number, not a reference: a callback that comes late finds nobody, whatever was
-/// freed meanwhile. Global, since a C function has nothing else.
+/// The receivers of C callbacks. libnats stores a number, not a reference, so a late callback finds no object, even if
+/// its memory was freed. Global, because a C function has no other context.
 enum NATSCallbacks {
     private struct Entry: Sendable {
         weak var object: (any AnyObject & Sendable)?
@@ -14,7 +14,7 @@ enum NATSCallbacks {
 
     private static let state = Lock(State())
 
-    /// - Returns: The closure to give to the library, until ``remove(_:)``.
+    /// - Returns: The closure to pass to libnats, valid until ``remove(_:)``.
     static func add(_ object: any AnyObject & Sendable) -> UInt {
         state.withLock { state in
             state.last += 1
@@ -25,7 +25,7 @@ enum NATSCallbacks {
 
     static func remove(_ id: UInt) {
         let old = state.withLock { $0.entries.removeValue(forKey: id) }
-        _ = old  // let go of after the lock
+        _ = old  // released after the lock
     }
 
     static func object<Object>(of closure: UnsafeMutableRawPointer?, as type: Object.Type = Object.self) -> Object? {

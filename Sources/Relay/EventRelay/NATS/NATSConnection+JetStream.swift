@@ -2,15 +2,13 @@ import Basics
 import CNATS
 package import RelayProtocol
 
-/// What a stream has done with a message.
 package struct StoredMessage: Hashable, Sendable {
-    /// Of the first copy, if it is a duplicate.
+    /// The sequence number, of the first copy for a duplicate.
     package let sequence: UInt64
-    /// The stream had a message of this id.
+    /// Whether the stream already had a message with this ID.
     package let isDuplicate: Bool
 }
 
-/// A message that a stream has.
 package struct StreamMessage: Sendable {
     package let sequence: UInt64
     package let payload: [UInt8]
@@ -22,19 +20,19 @@ package struct StreamMessage: Sendable {
         (sequence, payload, self.subject) = (natsMsg_GetSequence(raw), message.payload, subject)
     }
 
-    /// One of those that were asked for.
+    /// Returns the value of one of the requested headers.
     package func header(_ name: String) -> String? { message.header(name) }
 }
 
 extension NATSConnection {
     /// Publishes one message and waits until it is stored.
     ///
-    /// Safe as the one write of a record only together with a message id: servers before 2.9.21 let two writes over the same
-    /// sequence win at once.
+    /// As the only write of a record, this is safe only with a message ID: servers before 2.9.21 let two writes over
+    /// the same sequence win at once.
     ///
     /// - Parameters:
     ///   - expected: The sequence of the last message of this subject; zero if there must be none.
-    ///   - wait: For the answer. A time-out leaves it open whether the message was stored.
+    ///   - wait: The time limit for the answer. After a timeout, the message may or may not be stored.
     package func publish(
         _ message: OutgoingMessage, expectedLastSubjectSequence expected: UInt64? = nil, wait: Duration = .seconds(2)
     ) async throws(NATSError) -> StoredMessage {
@@ -43,7 +41,7 @@ extension NATSConnection {
         }
     }
 
-    /// The same with a callback.
+    /// Publishes a message and reports the result to a callback.
     func publish(
         _ message: OutgoingMessage, expectedLastSubjectSequence expected: UInt64? = nil, wait: Duration = .seconds(2),
         on queue: BlockingCalls? = nil,
@@ -64,7 +62,7 @@ extension NATSConnection {
             }
             var (ack, code) = (UnsafeMutablePointer<jsPubAck>?.none, jsErrCode(0))
             let status = message.withPublishOptions(wait: wait) { options in
-                // Zero as an expected sequence sends no condition at all.
+                // An expected sequence of zero sends no condition at all.
                 options.ExpectNoMessage = expected == 0
                 options.ExpectLastSubjectSeq = expected ?? 0
                 return js_PublishMsg(&ack, link.jetStream, raw, &options, &code)
@@ -77,9 +75,9 @@ extension NATSConnection {
         }
     }
 
-    /// The last message of a subject, from the stream's leader: other replicas may not have it yet.
+    /// Returns the last message of a subject from the stream's leader, because other replicas may not have it yet.
     ///
-    /// - Returns: Nil if there is none.
+    /// - Returns: The message; nil if there is none.
     package func leaderMessage(
         stream: String, subject: String, wait: Duration = .seconds(2)
     ) async throws(NATSError) -> StreamMessage? {
@@ -90,9 +88,9 @@ extension NATSConnection {
         }
     }
 
-    /// The same with a callback.
+    /// Reads a message and passes it to a callback.
     ///
-    /// - Parameter headers: Names of those that matter.
+    /// - Parameter headers: The names of the headers to read.
     func leaderMessage(
         stream: String, subject: String, headers: [String] = [], wait: Duration = .seconds(2),
         on queue: BlockingCalls? = nil, then: @escaping @Sendable (Result<StreamMessage?, NATSError>) -> Void
@@ -117,7 +115,7 @@ extension NATSConnection {
         return StreamMessage(raw, subject: subject, headers: headers)
     }
 
-    /// Calls `body` with options that say how long to wait.
+    /// Calls `body` with options that contain the time limit.
     static func withJSOptions<Result>(wait: Duration, _ body: (UnsafeMutablePointer<jsOptions>) -> Result) -> Result {
         var options = jsOptions()
         jsOptions_Init(&options)

@@ -2,14 +2,14 @@ import Basics
 import CNATS
 
 extension NATSConnection {
-    /// Sends a short message that nobody acknowledges.
+    /// Sends a short message without an acknowledgement.
     func send(_ subject: String, _ text: String) async throws(NATSError) {
         try await call("a message to \(subject)") { link throws(NATSError) in
             try Self.send(subject, text, link)
         }
     }
 
-    /// The same without telling what comes of it.
+    /// Sends a message without reporting the result.
     func sendSoon(_ subject: String, _ text: String) {
         call(
             "a message to \(subject)", { link throws(NATSError) in try Self.send(subject, text, link) },
@@ -21,7 +21,7 @@ extension NATSConnection {
         guard status == NATS_OK else { throw NATSError(status, during: "a message to \(subject)") }
     }
 
-    /// Sends a short message and waits for its answer, which says nothing but that it was received.
+    /// Sends a short message and waits for its answer, which only confirms its receipt.
     func request(_ subject: String, _ text: String, wait: Duration = .seconds(5)) async throws(NATSError) {
         try await call("a request to \(subject)", subject: subject, limit: wait + .seconds(1)) {
             link throws(NATSError) in

@@ -3,17 +3,17 @@ import CNATS
 import CurlTransport
 package import Realtime
 
-/// A connection to a NATS cluster, which is made anew for as long as it is wanted: libnats reconnects, and when it gives up,
-/// as after two refused logins, another connection follows.
+/// A connection to a NATS cluster that is restored until it is closed. libnats reconnects, and when it gives up, as
+/// after two refused logins, a new connection follows.
 ///
-/// Nothing is kept while there is none: calls fail at once, and what was under way fails.
+/// Nothing is queued while there is no connection: calls fail at once, and pending ones fail.
 package final class NATSConnection: Sendable {
-    /// What observers are told, in order.
+    /// A notification to observers, delivered in order.
     package enum News: Sendable {
         case connected
-        /// It is tried again.
+        /// The connection was lost; reconnecting.
         case disconnected
-        /// Told once each: an attempt that failed, a missing permission, messages that the library dropped.
+        /// A failed attempt, a missing permission, or messages dropped by libnats. Reported once each.
         case failed(NATSError)
         case closed
     }
@@ -24,9 +24,9 @@ package final class NATSConnection: Sendable {
         case idle
         case connecting
         case connected(NATSLink)
-        /// libnats tries to.
+        /// libnats is reconnecting.
         case reconnecting(NATSLink)
-        /// libnats has given up, or has never connected: we try.
+        /// libnats gave up or never connected; we are retrying.
         case waiting
         case closed
     }
@@ -57,7 +57,7 @@ package final class NATSConnection: Sendable {
         }
     }
 
-    /// A missing permission. A call learns of it by a time-out only.
+    /// A missing permission. A call notices it only by a timeout.
     private struct Violation: Sendable {
         let text: String
         let time: MonotonicInstant
@@ -66,16 +66,15 @@ package final class NATSConnection: Sendable {
     package let options: NATSOptions
     private let state = Lock(State())
     private let life = BlockingCalls("nats.life")
-    /// Requests that block.
     let calls = BlockingCalls("nats.calls")
 
     package init(_ options: NATSOptions) { self.options = options }
 
-    // MARK: Life
+    // MARK: Life cycle
 
     /// Connects, and keeps the connection until ``close()``.
     ///
-    /// - Throws: Why the first attempt failed; then nothing more is tried.
+    /// - Throws: The error of the first attempt. There are no retries then.
     package func connect() async throws(NATSError) {
         try await result { done in
             self.life.run {
@@ -87,7 +86,7 @@ package final class NATSConnection: Sendable {
         }.get()
     }
 
-    /// The same, trying again and again from the start.
+    /// Connects like ``connect()``, but also retries the first attempt.
     package func start() {
         life.run { [self] in
             guard case .idle = state.withLock({ $0.status }) else { return }
@@ -95,9 +94,9 @@ package final class NATSConnection: Sendable {
         }
     }
 
-    /// Ends it for good, once what was written is sent.
+    /// Closes the connection for good, after sending what was written.
     ///
-    /// - Parameter then: Called at the end.
+    /// - Parameter then: Called when the connection is closed.
     package func close(then: @escaping @Sendable () -> Void = {}) {
         let link = state.withLock { state -> NATSLink? in
             defer { state.status = .closed }
@@ -112,7 +111,7 @@ package final class NATSConnection: Sendable {
 
     package var connectionState: ConnectionState { state.withLock { $0.connectionState } }
 
-    /// - Returns: What ends it.
+    /// - Returns: The observation's ID, for ``removeObserver(_:)``.
     @discardableResult
     package func observe(_ observer: @escaping Observer) -> Int {
         state.withLock { state in
@@ -127,7 +126,7 @@ package final class NATSConnection: Sendable {
             defer { state.observers.removeAll { $0.id == id } }
             return state.observers
         }
-        _ = old  // let go of after the lock
+        _ = old  // released after the lock
     }
 
     // MARK: Attempts, one at a time
@@ -166,7 +165,7 @@ package final class NATSConnection: Sendable {
                 state.status = .waiting
                 state.attempts += 1
                 defer { state.lastFailure = error }
-                // Who is refused will be refused again, until somebody changes something.
+                // A refused login will be refused again until someone changes the configuration.
                 let longest = error.mayRetry ? 2000 : 10_000
                 let delay = Int.random(in: 0...min(250 << min(state.attempts, 8), longest)) + 100
                 return (.milliseconds(delay), state.lastFailure != error)
@@ -177,7 +176,7 @@ package final class NATSConnection: Sendable {
         }
     }
 
-    // MARK: What libnats tells, on its threads
+    // MARK: Callbacks of libnats, on its threads
 
     func linkWasLost(_ closure: UnsafeMutableRawPointer?) {
         let isNew = state.withLock { state in
@@ -216,7 +215,7 @@ package final class NATSConnection: Sendable {
         case .permission:
             let violation = Violation(text: text, time: .now)
             state.withLock { $0.violations = $0.violations.suffix(31) + [violation] }
-        // A reader looks for itself.
+        // Readers handle this themselves.
         case .timeout, .notConnected: return
         case .invalidArgument, .unreachable, .authentication, .tls, .unsupportedServer, .noResponders,
             .wrongLastSequence,
@@ -226,7 +225,7 @@ package final class NATSConnection: Sendable {
         tell(.failed(error))
     }
 
-    /// The server's words are `Permissions Violation for Publish to "ev.x"`.
+    /// Parses the server's message `Permissions Violation for Publish to "ev.x"`.
     private static func missingPermission(_ text: String) -> String {
         guard let match = text.firstMatch(of: #/(?i)violation for (publish|subscription) to "([^"]*)"/#) else {
             return "the user has no permission for something: " + text
@@ -247,19 +246,19 @@ package final class NATSConnection: Sendable {
 
     // MARK: Calls
 
-    /// The library's connection while there is one.
+    /// The current connection of libnats, if any.
     var link: NATSLink? {
         state.withLock { state in
             if case .connected(let link) = state.status { link } else { nil }
         }
     }
 
-    /// Runs `body`, which blocks, when its turn has come.
+    /// Runs `body`, which blocks, after pending calls.
     ///
     /// - Parameters:
-    ///   - task: What it does, as the beginning of an error.
-    ///   - subject: A time-out of a call to it may be a missing permission.
-    ///   - limit: An answer that comes later counts as none: libnats waits by the wall clock, which can be set.
+    ///   - task: A description of the call, for the beginning of an error message.
+    ///   - subject: The subject of the call, for which a timeout may be a missing permission.
+    ///   - limit: The time after which an answer is ignored, because libnats waits by the wall clock, which can be set.
     func call<Value: Sendable>(
         _ task: String, subject: String? = nil, limit: Duration? = nil, on queue: BlockingCalls? = nil,
         _ body: @escaping @Sendable (NATSLink) throws(NATSError) -> Value,
@@ -297,7 +296,7 @@ package final class NATSConnection: Sendable {
         await withCheckedContinuation { continuation in body { continuation.resume(returning: $0) } }
     }
 
-    /// A time-out that comes of a missing permission says so.
+    /// Returns the missing permission that explains a timeout, if any, or else the error.
     func explained(_ error: NATSError, subject: String?, since start: MonotonicInstant) -> NATSError {
         guard error.kind == .timeout, let subject else { return error }
         let isForbidden = state.withLock { state in

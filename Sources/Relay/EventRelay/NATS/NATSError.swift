@@ -1,40 +1,41 @@
 import Basics
 import CNATS
 
-/// Why a call to NATS failed. Holds neither credentials nor payloads.
+/// The reason why a call to NATS failed. Contains neither credentials nor payloads.
 public struct NATSError: Error, Hashable, Sendable {
-    /// The kinds of failure.
+    /// The kind of failure.
     @nonexhaustive
     public enum Kind: String, Hashable, Sendable {
-        /// An option or argument that cannot work. Nothing was sent.
+        /// An option or argument is invalid. Nothing was sent.
         case invalidArgument
-        /// There is no connection at the moment. Nothing was sent.
+        /// There is currently no connection. Nothing was sent.
         case notConnected
         /// No server could be reached.
         case unreachable
-        /// The server does not accept the credentials.
+        /// The server rejected the credentials.
         case authentication
-        /// The user may not publish or subscribe to the subject.
+        /// The user is not permitted to publish or subscribe to the subject.
         case permission
-        /// The server's certificate was not accepted, or the server has no TLS.
+        /// The server's certificate was rejected, or the server doesn't support TLS.
         case tls
         /// The server is too old.
         case unsupportedServer
-        /// Nobody serves the subject: no stream takes it, or the stream has no leader at the moment.
+        /// The subject has no responders: no stream accepts it, or the stream currently has no leader.
         case noResponders
-        /// No answer came. It is not known whether the server did what it was asked for.
+        /// No answer arrived. The server may or may not have performed the request.
         case timeout
-        /// The condition of a publish did not hold: another one came first.
+        /// The condition of a publish failed: another message came first.
         case wrongLastSequence
-        /// The stream has reached its limit and takes nothing more.
+        /// The stream has reached its limit and accepts no more messages.
         case streamFull
-        /// The server's or the account's storage is used up. An operator has to enlarge it, and to restart the servers.
+        /// The storage quota of the server or the account is used up. An operator must increase it and restart the
+        /// servers.
         case quotaExceeded
         /// The message is larger than the server or the stream allows.
         case tooLarge
-        /// There is no such stream, consumer or message.
+        /// The stream, consumer or message does not exist.
         case notFound
-        /// JetStream has no leader at the moment, or is not available.
+        /// JetStream currently has no leader, or is not available.
         case unavailable
         /// A stream or consumer exists with other settings.
         case differentSettings
@@ -42,9 +43,9 @@ public struct NATSError: Error, Hashable, Sendable {
         case other
     }
 
-    /// What happened.
+    /// The kind of failure.
     public let kind: Kind
-    /// One sentence for people.
+    /// A sentence to show to people.
     public let message: String
     /// JetStream's own code, such as 10071; nil if the error is not JetStream's.
     public let jsErrCode: Int?
@@ -55,7 +56,7 @@ public struct NATSError: Error, Hashable, Sendable {
         self.jsErrCode = jsErrCode
     }
 
-    /// Whether the same call may succeed later without anybody's help.
+    /// Whether the same call may succeed later without intervention.
     public var mayRetry: Bool {
         switch kind {
         case .notConnected, .unreachable, .noResponders, .timeout, .unavailable: true
@@ -67,17 +68,17 @@ public struct NATSError: Error, Hashable, Sendable {
 }
 
 extension NATSError: CustomStringConvertible {
-    /// The message with JetStream's code.
+    /// The message, with JetStream's code if there is one.
     public var description: String { message + (jsErrCode.map { " (JetStream error \($0))" } ?? "") }
 }
 
 extension NATSError {
     /// - Parameters:
-    ///   - task: What failed, as the beginning of a sentence: `the publish to ev.x`.
-    ///   - text: The library's or the server's own words.
+    ///   - task: The failed task, as the beginning of a sentence: `the publish to ev.x`.
+    ///   - text: The message of libnats or the server.
     init(_ status: natsStatus, _ code: Int = 0, during task: String, text: String = NATSError.lastText) {
         let kind = Self.kind(status, code)
-        // libnats says where in its sources it was.
+        // libnats adds the location in its source code.
         let text = text.replacing(#/\(\w+\.c:\d+\): */#, with: "")
         let reason =
             switch kind {
@@ -97,7 +98,7 @@ extension NATSError {
         NATSError(.notFound, "there is no stream \(name): set it up first")
     }
 
-    /// What the library says about the last failure on this thread.
+    /// The message of libnats for the last failure on this thread.
     static var lastText: String { nats_GetLastError(nil).map { String(cString: $0) } ?? "" }
 
     static func kind(_ status: natsStatus, _ code: Int) -> Kind {

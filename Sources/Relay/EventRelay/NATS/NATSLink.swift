@@ -4,19 +4,19 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// The library's connection and its JetStream context, freed when nobody uses them any more.
+/// A connection of libnats and its JetStream context, freed when no longer used.
 ///
 /// `@unchecked Sendable`: both pointers are set once, and libnats locks what they point to.
 final class NATSLink: @unchecked Sendable {
     let connection: OpaquePointer
     let jetStream: OpaquePointer
     private let closure: UInt
-    /// What its thread may still look at until it has ended.
+    /// Memory that the connection's thread may use until it has ended.
     private let leftovers = Lock<[@Sendable () -> Void]>([])
 
-    /// Blocks while it connects.
+    /// Connects, which blocks.
     ///
-    /// - Parameter owner: Whom the callbacks are for.
+    /// - Parameter owner: The receiver of callbacks.
     init(_ options: NATSOptions, owner: NATSConnection) throws(NATSError) {
         let closure = NATSCallbacks.add(owner)
         do throws(NATSError) {
@@ -35,7 +35,7 @@ final class NATSLink: @unchecked Sendable {
     }
 
     deinit {
-        // It waits for threads of the library, and may run on one of them.
+        // This waits for threads of libnats, and may run on one of them.
         let (connection, jetStream) = (UInt(bitPattern: connection), UInt(bitPattern: jetStream))
         NATSCallbacks.remove(closure)
         DispatchQueue.global().async { [leftovers] in
@@ -46,11 +46,11 @@ final class NATSLink: @unchecked Sendable {
         }
     }
 
-    /// Frees something that messages come to, once the thread that reads from the connection has ended: libnats before 3.6 looks
-    /// at a subscription that another thread frees (its issue 637).
+    /// Frees an object that receives messages once the connection's reading thread has ended. libnats before 3.6 uses a
+    /// subscription that another thread frees (its issue 637).
     func freeAtEnd(_ free: @escaping @Sendable () -> Void) { leftovers.withLock { $0.append(free) } }
 
-    /// Sends what was written, acks for example; then every call fails. Blocks.
+    /// Sends what was written, such as acks. After that, every call fails. Blocks.
     func close() {
         if isConnected { natsConnection_FlushTimeout(connection, 1000) }
         natsConnection_Close(connection)
@@ -72,13 +72,14 @@ final class NATSLink: @unchecked Sendable {
         defer { natsOptions_Destroy(raw) }
         var status = set(options, on: raw)
         guard status == NATS_OK else {
-            // A file that cannot be read, mostly. What belongs to a password file is not quoted.
+            // Usually a file that cannot be read. The contents of a password file are not quoted.
             throw NATSError(status, during: task)
         }
         status = setCallbacks(on: raw, UnsafeMutableRawPointer(bitPattern: closure))
         guard status == NATS_OK else { throw NATSError(status, during: task) }
         var connection: OpaquePointer?
-        // libnats 3.4.1 leaves out a signature that begins with a zero byte, as one of 256 does; the next login has another one.
+        // libnats 3.4.1 omits a signature that begins with a zero byte, which 1 of 256 does. The next login has another
+        // one.
         for _ in 1...(options.credentials?.seedFile == nil ? 1 : 3) {
             status = natsConnection_Connect(&connection, raw)
             if status != NATS_CONNECTION_AUTH_FAILED { break }
@@ -87,7 +88,7 @@ final class NATSLink: @unchecked Sendable {
         return connection
     }
 
-    /// libnats takes an empty file or a folder for no credentials, and waits for ever for a pipe, which it reads twice.
+    /// libnats treats an empty file or a folder as no credentials, and waits forever for a pipe, which it reads twice.
     private static func check(credentialsFile path: String) throws(NATSError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -105,8 +106,8 @@ final class NATSLink: @unchecked Sendable {
 
     // MARK: Options
 
-    /// The defaults of libnats are not ours: it would notice a dead link after minutes, and take messages while it has no
-    /// connection, to send them when their time is over.
+    /// Overrides unsuitable defaults: libnats would notice a dead link only after minutes, and accept messages without
+    /// a connection, only to send them after they have timed out.
     private static func set(_ options: NATSOptions, on raw: OpaquePointer) -> natsStatus {
         let urls = options.serverURLs.map { strdup($0) }
         defer { urls.forEach { free($0) } }

@@ -5,7 +5,7 @@ import RelayProtocol
 extension OutgoingMessage {
     var task: String { "the publish to \(subject)" }
 
-    /// What libnats would send as it is, and what the server would misread.
+    /// Refuses values that libnats would send unchanged and the server would misread.
     func validate() throws(NATSError) {
         guard NATSSubject.isValid(subject) else {
             throw NATSError(.invalidArgument, "a subject has an empty token, a space, a wildcard or too many bytes")
@@ -17,7 +17,7 @@ extension OutgoingMessage {
         }
     }
 
-    /// Calls `body` with the message of the library. What `body` does not take, by setting it to nil, is freed.
+    /// Calls `body` with a message of libnats. Frees it unless `body` takes it by setting it to nil.
     func withRaw<Result>(_ body: (inout OpaquePointer?) throws(NATSError) -> Result) throws(NATSError) -> Result {
         try validate()
         var raw: OpaquePointer?
@@ -31,7 +31,7 @@ extension OutgoingMessage {
         return try body(&raw)
     }
 
-    /// Calls `body` with the conditions that all publishes have.
+    /// Calls `body` with the conditions common to all publishes.
     func withPublishOptions<Result>(wait: Duration, _ body: (inout jsPubOptions) -> Result) -> Result {
         var options = jsPubOptions()
         jsPubOptions_Init(&options)
@@ -50,19 +50,18 @@ func withOptional<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Re
     return text.withCString { body($0) }
 }
 
-/// A message as it came.
 package struct IncomingMessage: Sendable {
     package let subject: String
-    /// Where answers, such as acks, go.
+    /// The subject for answers such as acks.
     package let reply: String?
     package let payload: [UInt8]
-    /// Of a message without payload that the server wrote itself: 408, say.
+    /// The status of a message without payload from the server itself, such as 408.
     package let status: Int?
     private let headers: [String: String]
 
-    /// Copies what the library's message has; it stays the caller's.
+    /// Copies a message of libnats, which the caller still owns.
     ///
-    /// - Parameter names: Of the headers that matter.
+    /// - Parameter names: The names of the headers to read.
     init(_ raw: OpaquePointer, headers names: [String] = []) {
         subject = natsMsg_GetSubject(raw).map { String(cString: $0) } ?? ""
         reply = natsMsg_GetReply(raw).map { String(cString: $0) }

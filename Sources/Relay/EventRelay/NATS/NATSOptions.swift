@@ -1,16 +1,16 @@
-/// Who one is to a NATS server. Printing it shows no secret.
+/// Credentials for a NATS server. Printing them shows no secret.
 @nonexhaustive
 public enum NATSCredentials: Hashable, Sendable {
-    /// A `.creds` file with a JWT and its seed. It is read anew at each reconnect.
+    /// A `.creds` file with a JWT and its seed. It is read again at each reconnect.
     case file(String)
     /// A user and a password.
     case user(String, password: String)
     /// A token.
     case token(String)
-    /// A public key (`U…`), and the file that holds its seed.
+    /// A public key (`U…`), and the file with its seed.
     case nkey(String, seedFile: String)
 
-    /// What holds the seed that signs what a server sends at login.
+    /// The file with the seed that signs the server's data at login.
     var seedFile: String? {
         switch self {
         case .file(let path), .nkey(_, seedFile: let path): path
@@ -20,7 +20,7 @@ public enum NATSCredentials: Hashable, Sendable {
 }
 
 extension NATSCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind, and never a secret.
+    /// The kind of credentials, never a secret.
     public var description: String {
         switch self {
         case .file: "credentials file"
@@ -30,41 +30,41 @@ extension NATSCredentials: CustomStringConvertible, CustomDebugStringConvertible
         }
     }
 
-    /// The same as ``description``.
+    /// Same as ``description``.
     public var debugDescription: String { description }
 
-    /// Shows nothing.
+    /// An empty mirror, to hide secrets.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Where the servers of a NATS cluster are, and how to connect to them.
+/// The servers of a NATS cluster, and options for connecting to them.
 ///
 ///     let options = try NATSOptions("tls://nats1.example.org,tls://nats2.example.org")
 ///
-/// TLS is required, and certificates are checked, as soon as a URL says `tls://`, TLS has a setting, or a server is not on
-/// this machine. Credentials that stand in a URL are moved to ``credentials``: what is printed has none.
+/// TLS is required, and certificates are checked, if a URL starts with `tls://`, a TLS option is set, or a server is
+/// not on this machine. Credentials in a URL are moved to ``credentials``, so that printing the options shows none.
 public struct NATSOptions: Hashable, Sendable {
-    /// Settings of TLS.
+    /// TLS options.
     public struct TLS: Hashable, Sendable {
-        /// A PEM file with the authorities to trust; nil for those of the system.
+        /// A PEM file of authorities to trust; nil for the system's.
         public var authorityFile: String?
         /// PEM files of the client's own certificate and its key.
         public var certificate: Certificate?
-        /// The name that the certificates of all servers must have; nil for the name in the URL.
+        /// The name required in the certificates of all servers; nil for the name in the URL.
         public var expectedHostName: String?
 
-        /// PEM files.
+        /// The PEM files of a certificate and its key.
         public struct Certificate: Hashable, Sendable {
-            /// The certificate, followed by those that link it to an authority.
+            /// The certificate, followed by intermediate certificates.
             public var file: String
-            /// Its private key.
+            /// The private key.
             public var keyFile: String
 
-            /// See the properties.
+            /// Creates a certificate; see the properties.
             public init(file: String, keyFile: String) { (self.file, self.keyFile) = (file, keyFile) }
         }
 
-        /// See the properties.
+        /// Creates TLS options; see the properties.
         public init(
             authorityFile: String? = nil, certificate: Certificate? = nil, expectedHostName: String? = nil
         ) {
@@ -75,29 +75,35 @@ public struct NATSOptions: Hashable, Sendable {
 
     /// At least one.
     let servers: [NATSServerAddress]
-    /// Nil for servers that ask for none.
+    /// The credentials; nil for servers that require none.
     public var credentials: NATSCredentials?
-    /// Nil for the defaults; see the type for when TLS is used.
+    /// TLS options; nil for the defaults. See the type for when TLS is used.
     public var tls: TLS?
-    /// Sends everything in clear, passwords included, to servers on other machines whose URL is not `tls://`.
+    /// Whether to allow unencrypted connections to other machines if the URL is not `tls://`. Everything is then sent
+    /// in clear, including passwords.
     public var allowsPlaintext = false
-    /// What the subjects of answers begin with. Give each role its own, with the permission to subscribe to it: users with the
-    /// same prefix can read each other's answers.
+    /// The prefix of subjects for answers. Give each role its own prefix and the permission to subscribe to it: users
+    /// with the same prefix can read each other's answers.
     public var inboxPrefix = "_INBOX"
-    /// What the server shows of this client.
+    /// The client name shown by the server.
     public var name = "EventRelay"
-    /// Whether what is published is written at once. Otherwise libnats collects it for a millisecond.
+    /// Whether to write published messages at once. Otherwise libnats collects them for a millisecond.
     var writesAtOnce = false
-    /// Whether servers that the cluster tells of are used beside ``serverURLs``. Leave it off where certificates or addresses
-    /// inside differ from those outside.
+    /// Whether to use servers announced by the cluster in addition to ``serverURLs``. Leave it off if the cluster's
+    /// internal certificates or addresses differ from the external ones.
     public var followsDiscoveredServers = false
 
-    /// - Parameter urls: One or more URLs, separated by commas: `nats://host:4222`, `tls://host`. The scheme may be missing.
+    /// Creates options from text.
+    ///
+    /// - Parameter urls: One or more URLs, separated by commas: `nats://host:4222`, `tls://host`. The scheme is
+    ///   optional.
     public init(_ urls: String) throws(NATSError) {
         try self.init(urls: urls.split(separator: ",").map { $0.trimmingPrefix { $0 == " " }.description })
     }
 
-    /// - Parameter urls: One or more: `nats://host:4222`, `tls://host`. The scheme may be missing.
+    /// Creates options from URLs.
+    ///
+    /// - Parameter urls: One or more URLs: `nats://host:4222`, `tls://host`. The scheme is optional.
     public init(urls: [String]) throws(NATSError) {
         guard !urls.isEmpty else { throw NATSError(.invalidArgument, "there is no URL of a NATS server") }
         var servers: [NATSServerAddress] = []
@@ -113,7 +119,7 @@ public struct NATSOptions: Hashable, Sendable {
         self.servers = servers
     }
 
-    /// The servers, without credentials.
+    /// The URLs of the servers, without credentials.
     public var serverURLs: [String] { servers.map(\.url) }
 
     /// Whether TLS is required.
@@ -121,7 +127,7 @@ public struct NATSOptions: Hashable, Sendable {
         tls != nil || servers.contains { $0.isTLS || !$0.isLoopback && !allowsPlaintext }
     }
 
-    /// What the certificate must name. Addresses are checked by the library, which takes a name here for a DNS name.
+    /// The name required in the certificate. libnats checks addresses itself, and would treat them here as DNS names.
     var expectedHostName: String? {
         if let name = tls?.expectedHostName { return name }
         guard let server = servers.first, servers.count == 1, server.isName else { return nil }
@@ -136,9 +142,9 @@ public struct NATSOptions: Hashable, Sendable {
 }
 
 extension NATSOptions: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The servers.
+    /// The URLs of the servers, without credentials.
     public var description: String { serverURLs.joined(separator: ",") }
 
-    /// The same as ``description``.
+    /// Same as ``description``.
     public var debugDescription: String { description }
 }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// One server of a cluster, without credentials: those of a URL go into the options.
+/// The address of a server, without credentials: those in a URL go into the options.
 struct NATSServerAddress: Hashable, Sendable {
     let host: String
     let port: Int
     let isTLS: Bool
 
-    /// - Returns: The address, and the credentials that the URL had.
+    /// - Returns: The address and the credentials in the URL, if any.
     static func parse(_ url: String) throws(NATSError) -> (Self, NATSCredentials?) {
         let text = url.contains("://") ? url : "nats://" + url
-        // The URL may hold a password: no error repeats it.
+        // The URL may contain a password, so no error repeats it.
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
             scheme == "nats" || scheme == "tls", let host = parts.host, !host.isEmpty,
             parts.path.isEmpty || parts.path == "/", parts.query == nil, parts.fragment == nil
@@ -33,7 +33,7 @@ struct NATSServerAddress: Hashable, Sendable {
 
     var url: String { "\(isTLS ? "tls" : "nats")://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
-    /// Whether what is sent there stays on this machine.
+    /// Whether data sent there stays on this machine.
     var isLoopback: Bool {
         let name = host.lowercased()
         if name == "localhost" || name == "::1" { return true }
@@ -41,7 +41,7 @@ struct NATSServerAddress: Hashable, Sendable {
         return parts.count == 4 && parts.first == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    /// Whether it is a name that a certificate can have, and not an address.
+    /// Whether it is a name that a certificate can contain, not an address.
     var isName: Bool {
         !host.contains(":")
             && !host.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { UInt8($0) != nil }

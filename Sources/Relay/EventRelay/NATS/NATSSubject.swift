@@ -1,13 +1,14 @@
 import RelayProtocol
 
-/// What may go to the server where libnats checks nothing: a space or a line break would be another line of the protocol.
+/// Validates text for the server where libnats checks nothing: a space or a line break would start another protocol
+/// line.
 enum NATSSubject {
-    /// Bytes. The server's control line has 4,096.
+    /// In bytes. The server's control line has 4,096.
     static let maximumLength = 512
 
-    /// Tokens of visible characters.
+    /// Returns whether a subject consists of tokens of visible characters.
     ///
-    /// - Parameter allowsWildcards: For filters of readers: `*` as a token, and `>` as the last one.
+    /// - Parameter allowsWildcards: For readers' filters: allows `*` as a token, and `>` as the last one.
     static func isValid(_ subject: String, allowsWildcards: Bool = false) -> Bool {
         guard subject.utf8.count <= maximumLength else { return false }
         if !allowsWildcards { return isPlain(subject) }
@@ -19,7 +20,7 @@ enum NATSSubject {
         }
     }
 
-    /// Of each message that is published: without tokens of its own in memory.
+    /// Called for each published message, and so allocates no tokens.
     private static func isPlain(_ subject: String) -> Bool {
         var isInToken = false
         for byte in subject.utf8 {
@@ -38,12 +39,12 @@ enum NATSSubject {
         byte > 0x20 && byte != 0x7F && byte != UInt8(ascii: "*") && byte != UInt8(ascii: ">")
     }
 
-    /// A name that is one token as it is.
+    /// Returns whether a name is a token without encoding.
     static func isToken(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= SubjectToken.maximumLength && name.utf8.allSatisfy(SubjectToken.isPlain)
     }
 
-    /// The name of a stream or a consumer, which can be an encoded one.
+    /// Returns whether a text is a valid name of a stream or a consumer, possibly encoded.
     static func isName(_ name: String) -> Bool {
         !name.isEmpty && name.utf8.count <= SubjectToken.maximumLength
             && name.utf8.allSatisfy { byte in
@@ -57,7 +58,8 @@ enum NATSSubject {
             }
     }
 
-    /// What was encoded, or stands in the records: a header line of its own must not come of it, nor a header of the server.
+    /// Returns whether a header that was encoded or read from the records is safe: it must not start a header line of
+    /// its own or set a server header.
     static func isHeader(_ text: String) -> Bool {
         !text.isEmpty && HeaderValue.isSafe(text) { $0 >= 0x20 && $0 < 0x7F }
     }

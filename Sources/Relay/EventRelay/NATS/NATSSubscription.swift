@@ -3,7 +3,7 @@ import CNATS
 import CurlTransport
 import Dispatch
 
-/// A subscription of the library. What comes is handed to the I/O thread, in order and in batches.
+/// A subscription of libnats. Passes messages to the I/O thread, in order and in batches.
 ///
 /// `@unchecked Sendable`: the pointer is set once, and libnats locks what it points to.
 final class NATSSubscription: @unchecked Sendable {
@@ -13,8 +13,8 @@ final class NATSSubscription: @unchecked Sendable {
     private let inbox: Inbox
 
     /// - Parameters:
-    ///   - headers: Names of those that are read.
-    ///   - onMessages: Is not called any more once the subscription is gone.
+    ///   - headers: The names of the headers to read.
+    ///   - onMessages: Not called any more once the subscription is released.
     init(
         _ link: NATSLink, subject: String, headers: [String],
         onMessages: @escaping @Sendable @NetworkActor ([IncomingMessage]) -> Void
@@ -39,19 +39,19 @@ final class NATSSubscription: @unchecked Sendable {
     deinit {
         NATSCallbacks.remove(closure)
         let raw = UInt(bitPattern: raw)
-        // It sends the end of the subscription, and may block.
+        // This sends the end of the subscription and may block.
         DispatchQueue.global().async { [link] in
             let free: @Sendable () -> Void = { natsSubscription_Destroy(OpaquePointer(bitPattern: raw)) }
             natsSubscription_Unsubscribe(OpaquePointer(bitPattern: raw))
-            // Once the thread that reads has seen the answer, it has no message of it in hand any more.
+            // Once the reading thread has seen the answer, it no longer holds a message of the subscription.
             let isUnused = natsConnection_FlushTimeout(link.connection, 1000) == NATS_OK
             if isUnused { free() } else { link.freeAtEnd(free) }
         }
     }
 
-    /// Tells the server that nobody is there any more. Blocks, a moment at most.
+    /// Unsubscribes on the server. Blocks for a moment at most.
     ///
-    /// - Parameter handsOutRest: Whether what has come already is still handed over.
+    /// - Parameter handsOutRest: Whether to deliver messages that have already arrived.
     func end(handsOutRest: Bool = false) {
         guard handsOutRest, natsSubscription_Drain(raw) == NATS_OK else {
             natsSubscription_Unsubscribe(raw)
@@ -69,7 +69,7 @@ final class NATSSubscription: @unchecked Sendable {
             (self.headers, self.onMessages) = (headers, onMessages)
         }
 
-        /// On the subscription's thread.
+        /// Called on the subscription's thread.
         func add(_ raw: OpaquePointer) {
             let message = IncomingMessage(raw, headers: headers)
             let isOurs = messages.withLock { messages in

@@ -5,7 +5,7 @@ import JSONBytes
 import Realtime
 package import RelayProtocol
 
-/// A message with what JetStream says of its delivery.
+/// A message with JetStream's delivery information.
 package struct Delivery: Sendable {
     package let message: IncomingMessage
     package let info: DeliveryInfo
@@ -13,21 +13,21 @@ package struct Delivery: Sendable {
     var byteCount: Int { message.payload.count + message.subject.utf8.count }
 }
 
-/// Reads a stream by a consumer, and goes on after whatever the servers do.
+/// Reads a stream with a consumer, and recovers from any failure of the servers.
 @NetworkActor
 package final class PullReader: Shell {
     package enum Report: Sendable {
-        /// The consumer was found or made.
+        /// The consumer was found or created.
         ///
-        /// - Parameter ackWait: After how much time the servers deliver again what has no ack.
+        /// - Parameter ackWait: The time after which the servers redeliver a message without an ack.
         case began(pending: Int, ackWait: Duration)
-        /// What had been read by was gone from the servers, and was made again, from this message on.
+        /// The consumer was gone from the servers and was created again, starting at this message.
         case remade(from: UInt64)
-        /// The stream was deleted and made anew: what was known of the old one does not count.
+        /// The stream was deleted and created again, so knowledge of the old one is obsolete.
         case streamIsNew
-        /// Who has used them says so with ``PullReader/taken(_:bytes:)``.
+        /// Messages. Report with ``PullReader/taken(_:bytes:)`` when they are processed.
         case delivered([Delivery])
-        /// Told once for each kind, until it works again.
+        /// An error; each kind is reported once until it works again.
         case failed(NATSError, willRetry: Bool)
     }
 
@@ -45,24 +45,26 @@ package final class PullReader: Shell {
     private var inbox = ""
     private var consumer = ""
     private var lastConsumerSequence: UInt64 = 0
-    /// The place in the stream after which one that is not durable goes on, unless it tells the last of each subject anew.
+    /// The stream position after which a consumer that is not durable resumes, unless it starts with the last message
+    /// of each subject.
     private var position: UInt64?
-    /// When that was stored, in nanoseconds since 1970: in a stream that was made anew, smaller numbers are newer.
+    /// The time at which that message was stored, in nanoseconds since 1970: in a new stream, smaller numbers are
+    /// newer.
     private var positionTime: Int64 = 0
-    /// When the message at that place was stored, if it was one that came here.
+    /// The time at which the message at that position was stored, if it arrived here.
     private var lastTime: Int64?
-    /// The stream has another message at that place, or ends before it: what is to come is known by its time.
+    /// Whether the stream has another message at that position, or ends before it. New messages are then identified by
+    /// their time.
     private var startsByTime = false
-    /// The place up to which a group has acknowledged everything, when it was asked for last.
+    /// The last known position up to which a group has acknowledged everything.
     private var acknowledged: UInt64?
-    /// When the group was made, in nanoseconds since 1970.
+    /// The creation time of the group in nanoseconds since 1970.
     private var created: Int64 = 0
     private var acknowledgedTimer: NetworkTimer?
     private var streamWasGone = false
     private var hasBegun = false
     private var reported: NATSError.Kind?
 
-    /// What an attempt has led to.
     private struct Prepared: Sendable {
         let subscription: NATSSubscription
         let inbox: String
@@ -70,8 +72,8 @@ package final class PullReader: Shell {
     }
 
     /// - Parameters:
-    ///   - headers: Names of those that are read.
-    ///   - window: How many messages wait here at most.
+    ///   - headers: The names of the headers to read.
+    ///   - window: The maximum number of messages waiting here.
     package nonisolated init(
         _ connection: NATSConnection, stream: String, settings: ConsumerSettings, headers: [String] = [],
         window: Int = PullMachine.usualWindow,
@@ -86,7 +88,7 @@ package final class PullReader: Shell {
         if let id = observation.withLock({ $0 }) { connection.removeObserver(id) }
     }
 
-    // MARK: Life
+    // MARK: Life cycle
 
     package nonisolated func start() {
         let id = connection.observe { [weak self] news in
@@ -102,7 +104,7 @@ package final class PullReader: Shell {
 
     package nonisolated func close() { NetworkActor.execute { [self] in end() } }
 
-    /// The server is told before anything that is sent after this: a message that is given back must not come here again.
+    /// Notifies the server before anything sent later, so that a message that is given back does not return here.
     func end() {
         call { machine, _ in machine.end() }
         closeDriver()
@@ -110,7 +112,7 @@ package final class PullReader: Shell {
         guard let subscription else { return }
         self.subscription = nil
         guard settings.durableName == nil else {
-            // What has come, and nobody has seen, goes to others at once.
+            // Messages that arrived but were not delivered go to other workers at once.
             return connection.calls.run { [self] in
                 subscription.end(handsOutRest: true)
                 NetworkActor.execute { _ = self }
@@ -120,7 +122,7 @@ package final class PullReader: Shell {
         connection.sendSoon("$JS.API.CONSUMER.DELETE.\(stream).\(consumer)", "")
     }
 
-    // MARK: Who reads
+    // MARK: Reading
 
     package nonisolated func taken(_ count: Int, bytes: Int) {
         call { machine, now in machine.taken(count, bytes: bytes, now: now) }
@@ -130,7 +132,7 @@ package final class PullReader: Shell {
         call { machine, now in machine.hold(isHeld, now: now) }
     }
 
-    // MARK: What the machine orders
+    // MARK: Actions of the machine
 
     package func carryOut(_ action: PullMachine.Action) {
         switch action {
@@ -142,11 +144,11 @@ package final class PullReader: Shell {
     private func prepare(_ attempt: Int) {
         let name = "reader-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
         var settings = settings
-        // Where the new one begins is decided here: nothing more is taken from the old one.
+        // The start of the new one is determined here, so nothing more is accepted from the old one.
         if settings.durableName == nil { inbox = "" }
         if hasBegun, settings.start != .lastOfEachSubject { settings.start = nextStart }
         let newInbox = "\(connection.options.inboxPrefix).\(name)"
-        // A durable one goes on with its subscription: what is on its way there counts.
+        // A durable one continues with its subscription, since messages already on their way count.
         let kept = settings.durableName == nil ? nil : subscription.map { ($0, inbox: self.inbox) }
         connection.call(
             "the reading of stream \(stream)", subject: apiSubject, on: calls,
@@ -165,24 +167,23 @@ package final class PullReader: Shell {
             })
     }
 
-    /// Clocks of servers may differ by that much.
     private static let clockDifference = Duration.seconds(10)
 
-    /// Where one that is made anew begins.
+    /// Where a consumer that is created again starts.
     private var nextStart: ConsumerSettings.Start {
         if streamWasGone { return .beginning }
         if settings.durableName != nil {
-            // Without any ack, it begins where it began.
+            // Without any ack, it starts where it originally started.
             if let acknowledged { return .after(acknowledged) }
             return settings.start == .new ? .time(created - Self.clockDifference.wholeNanoseconds) : settings.start
         }
         guard let position else { return settings.start }
         if startsByTime { return .time(positionTime - Self.clockDifference.wholeNanoseconds) }
-        // With the message that came last: another one in its place tells that the stream was made anew.
+        // Starts at the last message: if another one is in its place, the stream was created again.
         return lastTime == nil ? .after(position) : .sequence(position)
     }
 
-    /// The one that is asked first: a time-out may be a missing permission.
+    /// The subject that is used first, for which a timeout may be a missing permission.
     private nonisolated var apiSubject: String {
         settings.durableName.map { "$JS.API.CONSUMER.INFO.\(stream).\($0)" } ?? "$JS.API.CONSUMER.CREATE.\(stream)"
     }
@@ -190,7 +191,7 @@ package final class PullReader: Shell {
     private func prepared(_ attempt: Int, _ result: Result<Prepared, NATSError>) {
         switch result {
         case .success(let prepared):
-            // What follows is carried out after this.
+            // The resulting actions are performed after this.
             guard call({ machine, now in machine.prepared(attempt, now: now) }) else { return }
             (subscription, inbox) = (prepared.subscription, prepared.inbox)
             (consumer, lastConsumerSequence) = (prepared.consumer.name, 0)
@@ -208,7 +209,7 @@ package final class PullReader: Shell {
         }
     }
 
-    /// The stream was made anew, or this server's copy of it lags behind.
+    /// Whether the stream was created again, or this server's copy lags behind.
     private func endsTooEarly(_ found: FoundConsumer) -> Bool {
         guard hasBegun, !streamWasGone, !startsByTime, settings.durableName == nil,
             settings.start != .lastOfEachSubject,
@@ -234,7 +235,7 @@ package final class PullReader: Shell {
 
     private static let acknowledgedInterval = Duration.seconds(5)
 
-    /// A group that is gone is made again behind what it is known to have acknowledged.
+    /// Queries the acknowledged position, after which a group that is gone is created again.
     private func lookAtAcknowledged() {
         let timer = NetworkTimer { [weak self] in
             guard let self, subscription != nil, let durable = settings.durableName else { return }
@@ -258,7 +259,7 @@ package final class PullReader: Shell {
     private func mayRetry(_ error: NATSError) -> Bool {
         switch error.kind {
         case .invalidArgument, .differentSettings, .unsupportedServer: false
-        // What was there before comes back with its server.
+        // An existing object will return with its server.
         case .notFound, .permission, .authentication, .quotaExceeded: hasBegun
         case .notConnected, .unreachable, .tls, .noResponders, .timeout, .wrongLastSequence, .streamFull, .tooLarge,
             .unavailable, .other:
@@ -267,7 +268,7 @@ package final class PullReader: Shell {
     }
 
     private func report(_ error: NATSError, willRetry: Bool) {
-        // Who observes the connection knows that there is none.
+        // Observers of the connection already know that it is lost.
         guard error.kind != .notConnected, reported != error.kind else { return }
         reported = error.kind
         onReport(.failed(error, willRetry: willRetry))
@@ -294,11 +295,11 @@ package final class PullReader: Shell {
             })
     }
 
-    // MARK: What comes
+    // MARK: Incoming messages
 
     private func received(_ messages: [IncomingMessage], by origin: String) {
         guard subscription != nil, origin == inbox else {
-            // It has ended, or was replaced.
+            // The subscription has ended or was replaced.
             if settings.durableName != nil {
                 for message in messages {
                     guard let reply = message.reply, DeliveryInfo(ackSubject: reply) != nil else { continue }
@@ -312,7 +313,7 @@ package final class PullReader: Shell {
             if let info = message.reply.flatMap({ DeliveryInfo(ackSubject: $0) }) {
                 let delivery = Delivery(message: message, info: info)
                 guard isNext(info), !isAnother(info) else {
-                    inbox = ""  // what comes behind it is not taken either
+                    inbox = ""  // later messages are not accepted either
                     handleSoon { machine, now in machine.lostOrder(now: now) }
                     break
                 }
@@ -331,7 +332,7 @@ package final class PullReader: Shell {
         if !deliveries.isEmpty { onReport(.delivered(deliveries)) }
     }
 
-    /// A server whose copy of the stream lags behind lets a new consumer begin earlier than it is asked to.
+    /// A server whose copy of the stream lags behind lets a new consumer start earlier than requested.
     private func isNew(_ info: DeliveryInfo) -> Bool {
         guard settings.durableName == nil, settings.start != .lastOfEachSubject else { return true }
         guard info.streamSequence > position ?? 0 || info.time > positionTime else { return false }
@@ -341,15 +342,15 @@ package final class PullReader: Shell {
         return true
     }
 
-    /// Whether it has the place of the message that came last, and is another one: in a stream that was made anew, what stands
-    /// before it has not come either.
+    /// Whether it is another message at the position of the last one. In a stream that was created again, the messages
+    /// before it have not arrived either.
     private func isAnother(_ info: DeliveryInfo) -> Bool {
         guard !startsByTime, info.streamSequence == position, let lastTime, info.time > lastTime else { return false }
         startsByTime = true
         return true
     }
 
-    /// Nothing tells a reader without acks that it has missed a message but its number.
+    /// Without acks, only the consumer's sequence number shows a reader that it missed a message.
     private func isNext(_ info: DeliveryInfo) -> Bool {
         guard settings.durableName == nil else { return true }
         defer { lastConsumerSequence = info.consumerSequence }

@@ -1,26 +1,25 @@
 import CurlTransport
 import RelayProtocol
 
-/// The last message of each subject of a stream, and those that come after them: the records of a bucket, or fences.
+/// Watches the last message of each subject of a stream and all later ones: the records of a bucket, or fences.
 ///
-/// After a loss of the connection, or of a server, everything is told anew.
+/// After losing the connection or a server, it reports everything again.
 package final class RecordWatch: Sendable {
     package struct Record: Sendable {
         package let subject: String
         package let revision: UInt64
-        /// Empty for one that was deleted.
+        /// The payload; empty for a deleted record.
         package let payload: [UInt8]
         package let message: IncomingMessage
-        /// When it was stored, in nanoseconds since 1970.
+        /// The time at which it was stored, in nanoseconds since 1970.
         package let time: Int64
     }
 
     package enum News: Sendable {
-        /// In the order of the stream.
         case records([Record])
-        /// Everything that was there at the beginning was told; after each beginning.
+        /// Everything that existed at the start was reported. Repeated after each restart.
         case complete
-        /// Told once for each kind, until it works again.
+        /// An error; each kind is reported once until it works again.
         case failed(NATSError, willRetry: Bool)
     }
 
@@ -28,7 +27,7 @@ package final class RecordWatch: Sendable {
 
     /// - Parameters:
     ///   - filter: The subjects to watch.
-    ///   - headers: Names of those that are read.
+    ///   - headers: The names of the headers to read.
     package init(
         _ connection: NATSConnection, stream: String, filter: String, headers: [String] = [],
         onNews: @escaping @Sendable @NetworkActor (News) -> Void
@@ -48,7 +47,7 @@ package final class RecordWatch: Sendable {
                 progress.left -= deliveries.count
                 if deliveries.contains(where: { $0.info.pending == 0 }) { progress.left = 0 }
                 if progress.left <= 0 { onNews(.complete) }
-            case .remade, .streamIsNew: break  // everything is told anew
+            case .remade, .streamIsNew: break  // everything is reported again
             case .failed(let error, let willRetry): onNews(.failed(error, willRetry: willRetry))
             }
         }
@@ -64,8 +63,8 @@ package final class RecordWatch: Sendable {
 
     @NetworkActor
     private final class Progress {
-        /// Messages of the beginning. What is written over before it is delivered does not come, and the server counts it as
-        /// pending from then on (2.9.10); what was written over it comes in its stead, behind all the others.
+        /// The number of initial messages left. A message that is overwritten before its delivery is not delivered, but
+        /// the server still counts it as pending (2.9.10). Its replacement arrives instead, after all the others.
         var left = 0
 
         nonisolated init() {}

@@ -3,16 +3,15 @@ import CNATS
 import Glibc
 import JSONBytes
 
-/// The version of a NATS server.
 package struct ServerVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The first with everything that is used here.
+    /// The first version with all required features.
     package static let oldest = ServerVersion(2, 9, 0)
 
     private let numbers: [Int]
 
     init(_ major: Int, _ minor: Int, _ patch: Int) { numbers = [major, minor, patch] }
 
-    /// - Parameter text: Such as `2.9.10` or `2.12.0-preview.1`.
+    /// - Parameter text: A version such as `2.9.10` or `2.12.0-preview.1`.
     init?(_ text: String) {
         let numbers = text.prefix { $0.isNumber || $0 == "." }.split(separator: ".").compactMap { Int($0) }
         guard numbers.count == 3 else { return nil }
@@ -25,16 +24,16 @@ package struct ServerVersion: Hashable, Comparable, Sendable, CustomStringConver
 }
 
 extension NATSConnection {
-    /// The version of the server that the connection is to.
+    /// Returns the version of the connected server.
     ///
-    /// libnats 3.4.1 knows it, and does not tell. A server says it to everybody, in its first line; one that begins with TLS
-    /// does not, and is new.
+    /// libnats 3.4.1 knows it but doesn't expose it. A server sends it to every client in its first line. A server that
+    /// starts with TLS does not, and is recent.
     ///
-    /// - Returns: Nil if it does not say.
+    /// - Returns: The version; nil if the server does not send it.
     package func serverVersion() async throws(NATSError) -> ServerVersion? {
         try await call("the question for the server's version") { link throws(NATSError) in
             var buffer = [CChar](repeating: 0, count: 1024)
-            // This URL may have a password.
+            // This URL may contain a password.
             guard natsConnection_GetConnectedUrl(link.connection, &buffer, buffer.count) == NATS_OK,
                 let url = buffer.withUnsafeBufferPointer({ $0.baseAddress.map { String(cString: $0) } })
             else { return nil }
@@ -52,7 +51,7 @@ extension NATSConnection {
 }
 
 extension NATSServerAddress {
-    /// The JSON behind `INFO`. Blocks, for 2 s at most with each address of the host.
+    /// The JSON after `INFO`. Blocks for up to 2 s for each address of the host.
     fileprivate var firstLine: [UInt8]? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -1,36 +1,39 @@
 public import Logging
 import RelayProtocol
 
-/// How an ``EventRelay`` behaves.
+/// Options for an ``EventRelay``.
 public struct EventRelayOptions: Sendable {
     /// The servers.
     public var nats: NATSOptions
-    /// What this relay is called. It stays the same when the process starts again: slots go by it. Default: the host's name.
+    /// The name of this relay. It must stay the same across restarts, because slots are assigned by it. Default: the
+    /// host's name.
     public var name: String
     /// The stream of the events. Default: `EVENTS`.
     public var stream = "EVENTS"
-    /// The bucket of heartbeats, slots and positions, which only relays of the same units share. Default: `RELAY`.
+    /// The bucket for heartbeats, slots and positions. Only relays with the same units may share it. Default: `RELAY`.
     public var bucket = "RELAY"
-    /// What the subjects of the stream begin with. Default: `ev`.
+    /// The prefix of the stream's subjects. Default: `ev`.
     public var prefix = "ev"
-    /// How often a relay shows that it lives. Default: 3 s.
+    /// The interval between heartbeats. Default: 3 s.
     public var heartbeatInterval = Duration.seconds(3)
-    /// After how long without an acknowledged heartbeat it gives up what it owns. An election of a server takes up to 11 s: with
-    /// less, everything is given up at each. Default: 15 s.
+    /// The time without an acknowledged heartbeat after which it gives up what it owns. An election of a server takes
+    /// up to 11 s; with a lower value, each election makes it give up everything. Default: 15 s.
     public var holderLimit = Duration.seconds(15)
-    /// After how long others take what it owned. More than `holderLimit` by what clocks may differ in speed, and a margin.
-    /// Of two relays with different times, the longer one counts. Default: 20 s, at most 1 h.
+    /// The time after which others take over what it owned. Must exceed `holderLimit` by the possible drift between
+    /// clocks and a margin. For two relays with different values, the longer one applies. Default: 20 s, at most 1 h.
     public var observerWait = Duration.seconds(20)
-    /// Messages on their way to the stream. Default: 512.
+    /// The maximum number of pending messages to the stream. Default: 512.
     public var maximumFlight = 512
-    /// Bytes that wait for the stream; then sources are read no more. Default: 16 MiB.
+    /// The number of bytes waiting for the stream above which sources are not read. Default: 16 MiB.
     public var maximumWaitingBytes = 16 << 20
-    /// Where what happens is logged.
+    /// The logger for reports.
     public var logger: Logger?
 
+    /// Creates options.
+    ///
     /// - Parameters:
     ///   - nats: The servers.
-    ///   - name: Nil for the host's name.
+    ///   - name: The relay's name, or nil for the host's name.
     public init(_ nats: NATSOptions, name: String? = nil) {
         self.nats = nats
         self.name = name ?? HostName.current

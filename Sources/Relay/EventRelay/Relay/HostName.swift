@@ -2,7 +2,6 @@ import Basics
 import Glibc
 import RelayProtocol
 
-/// What this machine is called.
 enum HostName {
     static var current: String {
         var bytes = [CChar](repeating: 0, count: 256)
@@ -20,7 +19,7 @@ extension String {
     }
 }
 
-/// Tells whether relays have the same units.
+/// A digest that shows whether relays have the same units.
 enum UnitsDigest {
     static func of(_ units: [String]) -> String {
         let text = units.sorted().joined(separator: "\n")

@@ -3,19 +3,19 @@ import Foundation
 import JSONBytes
 import RelayProtocol
 
-/// How far each unit was relayed: the key `c.<unit>`, written after all events before it are in the stream, over the revision that
-/// is known, and with the term: who owned the unit once cannot set it back.
+/// Stores the position that each unit has reached: the key `c.<unit>`. It is written when all earlier events are in the
+/// stream, over the known revision and with the term, so that a former owner cannot set it back.
 final class PositionStore: Sendable {
     struct Position: Hashable, Sendable {
         let position: String
         let term: Int
-        /// Milliseconds since 1970, on the writer's clock.
+        /// The time in milliseconds since 1970, on the writer's clock.
         let time: Int64
     }
 
     private struct Unit: Sendable {
         var revision: UInt64 = 0
-        /// The newest one that is not stored yet.
+        /// The newest position that is not stored yet.
         var waiting: Position?
         var isWriting = false
     }
@@ -29,20 +29,20 @@ final class PositionStore: Sendable {
         (self.connection, self.bucket) = (connection, bucket)
     }
 
-    /// Told what does not go away by itself.
+    /// Called for errors that don't resolve by themselves.
     var onFailure: (@Sendable (NATSError) -> Void)? {
         get { failureObserver.withLock { $0 } }
         set { failureObserver.exchange(newValue) }
     }
 
-    /// What the leader has; nil if nothing was stored yet.
+    /// Returns the leader's position; nil if none is stored yet.
     func load(_ unit: String) async throws(NATSError) -> Position? {
         let message = try await connection.leaderMessage(stream: "KV_" + bucket, subject: subject(unit))
         units.withLock { $0[unit] = Unit(revision: message?.sequence ?? 0) }
         return message.flatMap { JSONView($0.payload) }.flatMap { Position($0) }
     }
 
-    /// Stores a position some time; of several that wait the last one counts.
+    /// Stores a position eventually; of several waiting ones, only the last.
     func store(_ position: String, of unit: String, term: Int) {
         let position = Position(position: position, term: term, time: Date().milliseconds)
         let begins = units.withLock { units in
@@ -54,7 +54,7 @@ final class PositionStore: Sendable {
         if begins { write(unit) }
     }
 
-    /// Nothing more is stored of a unit that is owned no more.
+    /// Discards the waiting position of a unit that is no longer owned.
     func forget(_ unit: String) { units.withLock { $0[unit]?.waiting = nil } }
 
     private func subject(_ unit: String) -> String { "$KV.\(bucket).c.\(SubjectToken.encode(unit))" }
@@ -70,7 +70,7 @@ final class PositionStore: Sendable {
         }
         guard let (position, revision) = next else { return }
         let text = position.json.compactText
-        // Servers know the ids of a bucket that was purged for a while.
+        // After a purge of a bucket, servers remember its IDs for a while.
         let id = ["cursor", unit, "\(revision)"] + (revision == 0 ? [text] : [])
         let message = OutgoingMessage(
             subject: subject(unit), payload: Array(text.utf8), messageID: MessageID.make(id),
@@ -92,7 +92,8 @@ final class PositionStore: Sendable {
         }
     }
 
-    /// What is stored now decides: the position itself, one of a later term, or an older one, over which it is written again.
+    /// The stored value decides: the position itself, one of a later term, or an older one, over which it is written
+    /// again.
     private func readBack(_ position: Position, of unit: String) {
         connection.calls.run(after: .milliseconds(100)) { [weak self] in
             guard let self else { return }
@@ -122,7 +123,7 @@ extension PositionStore.Position {
         guard let position = json["position"]?.string, let term = json["term"]?.int, let time = json["time"]?.int else {
             return nil
         }
-        // Anybody who may write to the bucket may have written it.
+        // Anyone with write access to the bucket may have written it.
         self.init(position: position, term: term, time: Int64(min(max(time, 0), Self.latest)))
     }
 

@@ -4,7 +4,6 @@ import Foundation
 import JSONBytes
 import RelayProtocol
 
-/// Heartbeats and the records of slots.
 extension RelayCore {
     private func subject(_ key: String) -> String { "$KV.\(options.bucket).\(key)" }
 
@@ -19,7 +18,7 @@ extension RelayCore {
     func beat(_ heartbeat: Heartbeat) {
         var sent = heartbeat
         sent.settled = min(sent.settled ?? .max, receivedTime)
-        // Longer than a heartbeat would only keep the next one.
+        // Waiting longer than a heartbeat would only delay the next one.
         records.publish(record("h.\(relay)", sent.json), wait: min(options.heartbeatInterval, .seconds(2)), on: beats) {
             [weak self] result in
             guard case .success = result else { return }
@@ -100,7 +99,7 @@ extension RelayCore {
         }
     }
 
-    /// - Parameter payload: Of a record; empty if there is none, or it was deleted.
+    /// - Parameter payload: The record's payload; empty if it does not exist or was deleted.
     private static func see(
         _ slot: Slot, _ payload: [UInt8], _ revision: UInt64, isOfLeader: Bool, _ ownership: inout OwnershipMachine,
         _ now: MonotonicInstant
@@ -126,7 +125,7 @@ extension RelayCore {
                             let read = try? RelayMessage(
                                 subject: message.subject, prefix: options.prefix, payload: message.payload,
                                 header: message.header)
-                            // What strangers write there is written over.
+                            // Messages from anyone else are overwritten.
                             return read?.fence(sequence: message.sequence)
                                 ?? SlotFence(term: 0, relay: nil, sequence: message.sequence)
                         }
@@ -138,7 +137,7 @@ extension RelayCore {
         }
     }
 
-    /// The first message of a term: readers know by it that what comes of an older one is late.
+    /// Writes the first message of a term, from which readers know that messages of older terms are late.
     func fence(_ slot: Slot, _ term: Int, over sequence: UInt64) {
         let message = RelayMessage.fence(slot, term: term, by: relay).outgoing(
             prefix: options.prefix, messageID: MessageID.fence(prefix: options.prefix, slot: slot, term: term),

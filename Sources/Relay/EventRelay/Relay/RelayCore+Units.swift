@@ -3,14 +3,14 @@ import CurlTransport
 import Foundation
 import RelayProtocol
 
-/// Starting and stopping what the events come from.
+/// Starting and stopping the sources of events.
 extension RelayCore {
     private static var startPause: Duration { .seconds(1) }
     private static var maximumStartPause: Duration { .seconds(30) }
 
     // MARK: Units of others
 
-    /// Lets events of a unit come, and keeps them until the relay that has it has left.
+    /// Starts a unit's source and keeps its events until the relay that owns the unit has left.
     @NetworkActor
     func prepare(_ unit: String) {
         guard let source = sources[unit] else { return }
@@ -36,9 +36,9 @@ extension RelayCore {
     @NetworkActor
     private func prepared(_ unit: String) { handle { machine, now in machine.prepared(unit: unit, now: now) } }
 
-    /// What was kept of a unit goes on its way: the unit is ours now.
+    /// Publishes the kept events of a unit that is now ours.
     ///
-    /// - Returns: Whether its source had begun.
+    /// - Returns: Whether its source had started.
     @NetworkActor
     private func adopt(_ unit: String, _ term: Int, _ predecessor: OwnershipMachine.Predecessor) -> Bool {
         state.withLock { state in
@@ -52,7 +52,7 @@ extension RelayCore {
                 return RelayItem(unit: unit, run: run.id, content: .gap(gap), time: end)
             }
             let own = items.map { outgoing($0, term) }
-            // Under the lock, so that what comes meanwhile stands behind it.
+            // Under the lock, so that events that arrive meanwhile follow.
             call { machine, now in machine.add(own, now: now) }
             return true
         }
@@ -76,9 +76,9 @@ extension RelayCore {
                 self.isCurrent(unit, run) && self.peek { $0.ownership.held[slot] == term }
             } then: { known in
                 self.report(.started(unit: unit, term: term, position: known?.position))
-                // Who has a position goes on there; of others it is not known what they have missed.
+                // With a position, the source resumes there; without one, it is unknown what was missed.
                 if known == nil { self.tellGap(after: predecessor, RelayInlet(self, unit, run: run)) }
-                // Behind the gap, so that no heartbeat says that all is in the stream before that is.
+                // After the gap, so that no heartbeat reports everything as stored before the gap is.
                 NetworkActor.execute { [self] in
                     state.withLock { state in
                         if state.units[unit]?.id == run { state.units[unit]?.phase = .running(term: term) }
@@ -88,9 +88,9 @@ extension RelayCore {
         }
     }
 
-    /// Starts a source, again and again until it succeeds or is not wanted any more.
+    /// Starts a source, retrying until it succeeds or is no longer needed.
     ///
-    /// - Parameter settled: Up to when all is in the stream, if that is known.
+    /// - Parameter settled: The time up to which everything is in the stream, if known.
     private func start(
         _ source: any RelaySource, _ unit: String, _ run: Int, settled: Int64?,
         while isWanted: @Sendable () -> Bool, then: @Sendable (PositionStore.Position?) -> Void
@@ -117,11 +117,11 @@ extension RelayCore {
         }
     }
 
-    /// Events may have been stored behind a position long before it was.
+    /// Events after a position may have been stored long before the position itself.
     private static let recallMargin = Duration.seconds(60)
 
-    /// Reads back what the stream has behind an old position, and no longer knows as repeated. If that cannot be, events may come
-    /// twice, which is better than not at all.
+    /// Reads back events that the stream has after an old position but no longer recognizes as repeated. If that fails,
+    /// events may be repeated, which is better than missing.
     private func recall(_ unit: String, _ run: Int, since time: Int64) async throws(NATSError) {
         let age = Duration.milliseconds(Date().milliseconds - time)
         guard let window = try await stream.streamStatus(options.stream)?.settings.duplicateWindow, age > window / 2
@@ -181,7 +181,7 @@ extension RelayCore {
         }
     }
 
-    /// The channel that a unit is; nil for a unit of many.
+    /// Returns the channel of a unit; nil for a unit with many channels.
     private static func channel(of unit: String) -> String? {
         let parts = unit.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         return parts.count == 3 && parts[0] == "pusher" ? String(parts[2]) : nil
@@ -210,11 +210,11 @@ extension RelayCore {
     }
 }
 
-/// Work on units: of one unit one after the other, of several at once.
+/// Runs work on units: in order for each unit, concurrently for different ones.
 final class UnitLines: Sendable {
     private let tails = Lock<[ByteKey: (id: UUID, task: Task<Void, Never>)]>([:])
 
-    /// - Parameter isInterrupting: Whether what is under way is cancelled.
+    /// - Parameter isInterrupting: Whether to cancel running work.
     func run(_ unit: String, interrupting isInterrupting: Bool = false, _ work: @escaping @Sendable () async -> Void) {
         let id = UUID()
         tails.withLock { tails in
@@ -233,6 +233,6 @@ final class UnitLines: Sendable {
 
     private func end(_ unit: String, _ id: UUID) {
         let old = tails.withLock { tails in tails[unit]?.id == id ? tails.removeValue(forKey: unit) : nil }
-        _ = old  // let go of after the lock
+        _ = old  // released after the lock
     }
 }

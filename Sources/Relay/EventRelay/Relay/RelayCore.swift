@@ -7,7 +7,7 @@ import PeerLog
 import Realtime
 import RelayProtocol
 
-/// What stands between the machine of a relay, the servers of NATS and the sources.
+/// Connects the machine of a relay to the NATS servers and the sources.
 ///
 ///     source ──► inlet ──► machine: outbox ──► publisher ──► stream
 ///     bucket ──► watch ──► machine: ownership ──► records, sources
@@ -16,12 +16,12 @@ final class RelayCore: Shell {
 
     struct State: Sendable {
         var observers: [@Sendable (RelayReport) -> Void] = []
-        /// Those that are read here, or about to be.
+        /// The units that are read here, or about to be.
         var units: [ByteKey: UnitRun] = [:]
         var lastRun = 0
-        /// Of units that are not ours yet.
+        /// The kept bytes of units that are not ours yet.
         var keptBytes = 0
-        /// Failures that were told, and would be again and again.
+        /// Reported failures that would otherwise be repeated.
         var told: Set<NATSError> = []
         var reading = Reading.current
         var lastHold = 0
@@ -33,12 +33,12 @@ final class RelayCore: Shell {
     /// Whether sources are read.
     enum Reading: Sendable {
         case current
-        /// The stream takes nothing more.
+        /// The stream accepts no more messages.
         case held(since: Date)
-        /// They are read again, and what waited in them has not come yet. The number tells holds apart.
+        /// Sources are read again, but their waiting events have not arrived yet. The number identifies the hold.
         case catchingUp(since: Date, hold: Int)
 
-        /// Until when all has come; nil if that is now.
+        /// The time up to which everything has arrived; nil for now.
         var limit: Date? {
             switch self {
             case .current: nil
@@ -56,14 +56,14 @@ final class RelayCore: Shell {
     let imprint: RelayImprint
     let sources: [ByteKey: any RelaySource]
     let driver: Driver<M>
-    /// Heartbeats and records have a connection of their own: what waits for the stream must not keep them.
+    /// Heartbeats and records use a separate connection, so that messages waiting for the stream don't delay them.
     let records: NATSConnection
     let stream: NATSConnection
     let positions: PositionStore
     let lines = UnitLines()
-    /// Heartbeats wait for nothing else.
+    /// Heartbeats wait for no other calls.
     let beats = BlockingCalls("nats.beats")
-    /// Fences are read beside those that are written.
+    /// Fences are read in parallel with writes.
     let fences = BlockingCalls("nats.fences")
     private let allSources: [any RelaySource]
     private let publisher = Lock<JetStreamPublisher?>(nil)
@@ -92,12 +92,12 @@ final class RelayCore: Shell {
         positions = PositionStore(stream, bucket: options.bucket)
     }
 
-    /// How long what is left may take to be stored and given back at the end.
+    /// The time limit at the end for storing and giving back the rest.
     private static let leavingLimit = Duration.seconds(9)
 
-    // MARK: Life
+    // MARK: Life cycle
 
-    /// Begins to relay; what fails later is tried again.
+    /// Starts relaying; later failures are retried.
     func start() async throws(NATSError) {
         try await records.connect()
         try await stream.connect()
@@ -126,7 +126,8 @@ final class RelayCore: Shell {
         call { _, _ in }
     }
 
-    /// Returns when all is given back, or after a while: a stream that takes nothing must not keep a program from ending.
+    /// Returns when everything is given back, or after a while: a stream that accepts nothing must not keep a program
+    /// from ending.
     func leave() async {
         call { machine, now in machine.own(now: now) { $0.leave(now: $1) } }
         let patience = Task { [self] in
@@ -155,9 +156,9 @@ final class RelayCore: Shell {
         NetworkActor.execute { [self] in closeDriver() }
     }
 
-    // MARK: What comes
+    // MARK: Incoming events
 
-    /// Items of units that are ours go on their way; those of units that are about to be are kept.
+    /// Publishes items of units that are ours and keeps those of units that are about to be.
     func receive(_ items: [RelayItem]) {
         let own = state.withLock { state in
             items.compactMap { item -> M.Item? in
@@ -173,7 +174,7 @@ final class RelayCore: Shell {
                     state.units[item.unit]?.phase = .preparing(kept)
                     return nil
                 case .starting(let term, _), .running(let term):
-                    // In place: a copy would cost as much as all that is known.
+                    // In place, because a copy would cost as much as all known IDs.
                     if let id = item.id, state.units[item.unit]?.stored.take(id) == true { return nil }
                     return outgoing(item, term)
                 }
@@ -199,7 +200,8 @@ final class RelayCore: Shell {
         call { machine, now in machine.mark(inlet.unit, position: position, now: now) }
     }
 
-    /// What sources had sent before then was given to the inlets: it is a second on its way at most. In milliseconds since 1970.
+    /// The time up to which everything sent by sources has reached the inlets, allowing one second for the transfer. In
+    /// milliseconds since 1970.
     var receivedTime: Int64 {
         let complete = allSources.compactMap { $0.completeTime }.min()?.milliseconds
         return state.withLock { state in
@@ -216,13 +218,13 @@ final class RelayCore: Shell {
         options.logger?.report(.info, "\(report)")
     }
 
-    /// For what is tried again and again, and fails each time.
+    /// Reports an error once, for calls that are retried and fail each time.
     func reportOnce(_ error: NATSError) {
         let isNew = state.withLock { $0.told.count < 100 && $0.told.insert(error).inserted }
         if isNew { report(.natsFailed(error)) }
     }
 
-    // MARK: What the machine orders
+    // MARK: Actions of the machine
 
     func carryOut(_ action: M.Action) {
         switch action {
@@ -263,7 +265,7 @@ final class RelayCore: Shell {
 
     private static let catchUpInterval = Duration.seconds(1)
 
-    /// Returns when the sources have brought what waited in them, or are held again.
+    /// Returns when the sources have delivered their waiting events, or are held again.
     private func catchUp(after hold: Int) async {
         for source in allSources {
             while state.withLock({ $0.reading.isCatchingUp(after: hold) }), !(await hasHeardAll(of: source)) {

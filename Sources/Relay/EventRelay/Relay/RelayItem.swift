@@ -12,12 +12,12 @@ struct RelayItem: Sendable {
     /// See ``UnitRun``.
     let run: Int
     let content: Content
-    /// When it came, in milliseconds since 1970.
+    /// The time at which it arrived, in milliseconds since 1970.
     let time: Int64
-    /// Another relay may have written it, too.
+    /// Whether another relay may have written it, too.
     var mayBeRepeated = false
 
-    /// That of the event; nil if it has none.
+    /// The event's ID, if it has one.
     var id: String? {
         switch content {
         case .event(_, let id): id
@@ -25,7 +25,6 @@ struct RelayItem: Sendable {
         }
     }
 
-    /// About what it takes on its way.
     var byteCount: Int {
         switch content {
         case .event(let event, _): event.byteCount + 512
@@ -33,21 +32,21 @@ struct RelayItem: Sendable {
         }
     }
 
-    /// Up to when all before it came.
+    /// The time up to which everything before it has arrived.
     var limit: Int64 {
         switch content {
         case .event: time
-        // Until it is stored, what lies in it is not told of.
+        // Until the gap is stored, the time inside it is not reported as complete.
         case .gap(let gap): gap.start
         }
     }
 
-    /// `pusher`, say.
+    /// Returns the source of a unit, such as `pusher`.
     static func source(of unit: String) -> String {
         String(Substring(unit.utf8.prefix { $0 != UInt8(ascii: ":") }))
     }
 
-    /// - Parameter number: Of the unit and term.
+    /// - Parameter number: The number within the unit and term.
     func outgoing(number: Int, term: Int, _ imprint: RelayImprint) -> OutgoingMessage {
         let author = RelayMessage.Author(unit: unit, term: term, sequence: number)
         let source = Self.source(of: unit)
@@ -67,7 +66,7 @@ struct RelayItem: Sendable {
     }
 }
 
-/// What all messages of a relay have in common.
+/// The values common to all messages of a relay.
 final class RelayImprint: Sendable {
     let relay: String
     let prefix: String

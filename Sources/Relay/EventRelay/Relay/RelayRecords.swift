@@ -2,7 +2,6 @@ import Foundation
 import JSONBytes
 import RelayProtocol
 
-/// The records of a bucket, read once.
 struct RelayRecords: Sendable {
     struct Beat: Sendable {
         let relay: RelayID
@@ -14,17 +13,17 @@ struct RelayRecords: Sendable {
 
     var beats: [Beat] = []
     var slots: [(slot: Slot, record: SlotRecord, time: Date)] = []
-    /// Records that are none of ours, or damaged.
+    /// The number of records that are damaged or not ours.
     private(set) var unreadable = 0
 
     init() {}
 
-    /// How long an answer may take, with everything.
+    /// The time limit for the whole answer.
     private static let limit = Duration.seconds(8)
-    /// After how long a process that is silent is told of no more.
+    /// The time in seconds after which a silent process is no longer reported.
     static let memory: TimeInterval = 3600
 
-    /// - Throws: `NATSError` if there is no such bucket, or it is not read in a few seconds.
+    /// - Throws: `NATSError` if the bucket does not exist or cannot be read in a few seconds.
     init(_ connection: NATSConnection, bucket: String) async throws(NATSError) {
         let prefix = "$KV.\(bucket)."
         guard let status = try await connection.streamStatus("KV_" + bucket) else {
@@ -41,7 +40,7 @@ struct RelayRecords: Sendable {
     }
 
     private mutating func add(_ key: String, _ record: RecordWatch.Record) {
-        guard !record.payload.isEmpty else { return }  // it was deleted
+        guard !record.payload.isEmpty else { return }  // a deleted record
         let time = Date(timeIntervalSince1970: Double(record.time) / 1e9)
         let json = JSONView(record.payload)
         if key.hasPrefix("h.") {
@@ -58,7 +57,7 @@ struct RelayRecords: Sendable {
         }
     }
 
-    /// By the clock of the servers alone: another one may be wrong, and a living relay must keep its heartbeat.
+    /// Uses only the clock of the servers: another one may be wrong, and a living relay must keep its heartbeat.
     var deadHeartbeats: [Beat] {
         let owners = Set(slots.compactMap(\.record.owner))
         guard let newest = beats.map(\.time).max() else { return [] }

@@ -1,45 +1,48 @@
 import RelayProtocol
 
-/// What people are told of a relay.
+/// A report of a relay, for people.
 @nonexhaustive
 public enum RelayReport: Sendable {
-    /// The connection to the servers is in another state.
+    /// The state of the connection to the servers changed.
     case connection(isConnected: Bool)
-    /// This relay relays a unit from now on; `position` is where it goes on, if the source has positions.
+    /// This relay starts to relay a unit, from `position` if the source has positions.
     case started(unit: String, term: Int, position: String?)
-    /// It does not any more.
+    /// This relay no longer relays the unit.
     case stopped(unit: String)
-    /// No heartbeat was acknowledged for `silence`: all was given up, and is taken again when the servers answer.
+    /// No heartbeat was acknowledged for `silence`. Everything was given up, and is taken again when the servers
+    /// answer.
     case lost(slots: Int, silence: Duration)
-    /// A record, or the last fence in the stream, names another owner: the slot was dropped at once.
+    /// A record, or the last fence in the stream, names another owner. The slot was dropped at once.
     case taken(slot: Int, by: String?)
-    /// A slot was given back for a relay that has fewer, and was not taken: that relay gets no others for a while.
+    /// A slot was given back for a relay with fewer, but was not taken. That relay gets no others for a while.
     case notTaken(slot: Int, by: String)
-    /// The record of a slot in the bucket cannot be read: no relay takes the slot until somebody deletes the record.
+    /// The record of a slot in the bucket cannot be read. No relay takes the slot until someone deletes the record.
     case recordUnreadable(slot: Int)
-    /// The servers have lost the record of a slot that this relay has: it is written again, unless the stream tells of another
-    /// owner; then ``taken(slot:by:)`` follows.
+    /// The servers have lost the record of a slot that this relay owns. It is written again, unless the stream shows
+    /// another owner; then ``taken(slot:by:)`` follows.
     case recordForgotten(slot: Int)
-    /// The last fence of a slot has the highest term that there is: no relay takes the slot until somebody purges the fence.
+    /// The last fence of a slot has the highest possible term. No relay takes the slot until someone purges the fence.
     case termsExhausted(slot: Int)
-    /// A relay that uses the same bucket has other units. What only one of them has is not taken over when it is gone.
+    /// A relay with the same bucket has other units. A unit that only one of them has is not taken over when that relay
+    /// is gone.
     case otherUnits(relay: String)
-    /// A source has failed, or a unit could not be started.
+    /// A source failed, or a unit could not be started.
     case sourceFailed(unit: String, message: String, willRetry: Bool)
-    /// An event never will be in the stream.
+    /// An event that can never be stored in the stream.
     case eventLost(unit: String, channel: String?, reason: String)
-    /// Sources are not read, because the stream takes nothing, or takes it too slowly; or they are read again.
+    /// Sources are not read because the stream accepts nothing, or accepts it too slowly; or they are read again.
     case held(Bool, isStreamFull: Bool)
-    /// At the end, the servers did not take what was left of so many slots: others find out by themselves.
+    /// At the end, the servers did not accept the release of this many slots. Other relays will notice by themselves.
     case leftBehind(slots: Int)
-    /// The stream does not take what is published: events wait, and are sent again. Told at once, and each minute.
+    /// The stream does not accept published events, which wait and are sent again. Reported at once, and then every
+    /// minute.
     case notStored(stream: String, NATSError)
-    /// A call to NATS has failed, and what follows from that.
+    /// A call to NATS failed; includes the consequences.
     case natsFailed(NATSError)
 }
 
 extension RelayReport: CustomStringConvertible {
-    /// One sentence.
+    /// A sentence that describes the report.
     public var description: String {
         switch self {
         case .connection(true): "connected to NATS"

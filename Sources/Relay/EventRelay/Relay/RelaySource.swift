@@ -3,55 +3,56 @@ public import Foundation
 public import Realtime
 import RelayProtocol
 
-/// Where the events of some units come from: channels of an application, an account, a workspace.
+/// A source of the events of some units: channels of an application, an account, a workspace.
 ///
-/// A relay starts a unit when it owns it, and stops it when another relay is to; the calls for one unit come one after the
-/// other.
+/// A relay starts a unit when it owns it, and stops it before another relay takes it. Calls for the same unit never
+/// overlap.
 public protocol RelaySource: AnyObject, Sendable {
-    /// The same on every relay that shares the work: `pusher:<app>:<channel>`, `matrix:<user>`, `pydio:<workspace>`.
+    /// The units, which must be the same on every relay that shares the work: `pusher:<app>:<channel>`,
+    /// `matrix:<user>`, `pydio:<workspace>`.
     var units: [String] { get }
 
-    /// Whether events that came while nobody listened can be had later: by positions, as of Matrix and Pydio. If not, a unit of
-    /// a relay that leaves is started on the next one before it stops there.
+    /// Whether events that arrived while nobody was listening can be fetched later by position, as with Matrix and
+    /// Pydio. If not, a unit of a relay that leaves is started on the next one before it stops there.
     var hasHistory: Bool { get }
 
-    /// Up to when all that was sent for units that are started has come; nil if that is always up to now. What a connection
-    /// that is silent or lost may lack counts as not come.
+    /// The time up to which everything sent for started units has arrived; nil if that is always now. Data that a
+    /// silent or lost connection may lack counts as not arrived.
     var completeTime: Date? { get }
 
-    /// Whether everything that was sent for a unit until now has come, and has gone into its inlet. Asked before the unit stops for
-    /// another relay that listens already: if not, that one tells a gap. And asked each second after a hold, for any unit of the
-    /// source, until it has.
+    /// Returns whether everything sent for a unit until now has arrived and gone into its inlet. Called before the unit
+    /// stops for another relay that is already listening; if false, that relay reports a gap. Also called every second
+    /// after a hold, for any unit of the source, until it returns true.
     func hasHeardAll(of unit: String) async -> Bool
 
-    /// Lets events of a unit come; returns once nothing more is missed.
+    /// Starts delivering events of a unit; returns once nothing more is missed.
     ///
     /// - Parameters:
-    ///   - position: Of the stream of the source, up to which all is relayed; nil if nothing was yet, or the source has no
-    ///     positions: then it begins with what comes from now on.
-    ///   - inlet: Takes the events, in order.
-    /// - Throws: Why there are none. It is tried again.
+    ///   - position: The position in the source's stream up to which everything is relayed. If nil, nothing was relayed
+    ///     yet or the source has no positions; then it starts with new events.
+    ///   - inlet: Receives the events, in order.
+    /// - Throws: The reason why the unit could not be started. The relay retries.
     func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws
 
-    /// Returns when nothing more of the unit goes into its inlet.
+    /// Stops a unit; returns when nothing more goes into its inlet.
     func stop(_ unit: String) async
 
-    /// Asks for no more events as long as `isHeld`: the stream takes none.
+    /// Stops requesting events while `isHeld`, because the stream accepts none.
     func hold(_ isHeld: Bool)
 }
 
 extension RelaySource {
-    /// False.
+    /// False by default.
     public var hasHistory: Bool { false }
 
-    /// Nil.
+    /// Nil by default.
     public var completeTime: Date? { nil }
 
-    /// True.
+    /// True by default.
     public func hasHeardAll(of unit: String) async -> Bool { true }
 }
 
-/// Takes what comes of one unit, for as long as the relay owns it.
+/// Receives the events of a unit while the relay owns it.
 public struct RelayInlet: Sendable {
     private let core: RelayCore
     let unit: String
@@ -61,35 +62,35 @@ public struct RelayInlet: Sendable {
         (self.core, self.unit, self.run) = (core, unit, run)
     }
 
-    /// An event.
+    /// Receives an event.
     ///
-    /// - Parameter id: What nothing else of this kind of source is called, and what this event is called whoever reads it: of a
-    ///   repeated one the stream keeps one copy. Nil where events have no ids.
+    /// - Parameter id: An ID that is unique within this kind of source and the same for every reader of the event, so
+    ///   that the stream keeps one copy of a repeated event. Nil for events without IDs.
     public func receive(_ event: RealtimeEvent, id: String? = nil) { receive([(event, id)]) }
 
-    /// Several events, in order. This is much cheaper than one by one.
+    /// Receives several events, in order. This is much cheaper than one at a time.
     public func receive(_ events: [(event: RealtimeEvent, id: String?)]) {
         let time = Date().milliseconds
         core.receive(events.map { item(.event($0.event, id: $0.id), time) })
     }
 
-    /// Events of a channel did not come.
+    /// Receives a notice that events of a channel are missing.
     ///
-    /// - Parameter reason: One word, for readers.
+    /// - Parameter reason: A word for readers.
     public func receiveGap(channel: String?, start: Date, end: Date, reason: String) {
         let gap = RelayGap(channel: channel, start: start.milliseconds, end: end.milliseconds, reason: reason)
         core.receive([item(.gap(gap), gap.end)])
     }
 
-    /// All that the source has before this position was given: whoever goes on, goes on from there.
+    /// Receives a position up to which the source has delivered everything, and from which any relay resumes.
     public func reached(_ position: String) { core.reached(position, from: self) }
 
-    /// Something went wrong at the source.
+    /// Receives a failure of the source.
     public func fail(_ message: String, willRetry: Bool) {
         core.report(.sourceFailed(unit: unit, message: PeerText(message).description, willRetry: willRetry))
     }
 
-    /// Events of several inlets in one go.
+    /// Passes on events of several inlets together.
     static func receive(_ events: [(inlet: RelayInlet, event: RealtimeEvent)]) {
         guard let core = events.first?.inlet.core else { return }
         let time = Date().milliseconds

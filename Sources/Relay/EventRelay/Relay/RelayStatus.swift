@@ -1,65 +1,66 @@
 public import Foundation
 import RelayProtocol
 
-/// Who relays what, as the records say.
+/// The distribution of work among relays, according to the records.
 public struct RelayStatus: Sendable {
-    /// One process.
+    /// A relay process.
     public struct Relay: Sendable {
-        /// Its name, and random digits.
+        /// Its name and random digits.
         public let id: String
-        /// When its newest heartbeat was stored, on the server's clock.
+        /// The time at which its newest heartbeat was stored, on the server's clock.
         public let lastHeartbeat: Date
-        /// How often it has lost what it had.
+        /// The number of times it lost what it owned.
         public let losses: Int
-        /// It gives back what it has.
+        /// Whether it is giving back what it owns.
         public let isLeaving: Bool
-        /// All that it had received before then is in the stream, on its own clock; nil if that is not known of one of its slots.
+        /// The time, on its own clock, up to which everything it received is in the stream; nil if unknown for one of
+        /// its slots.
         public let settled: Date?
-        /// Tells relays with other units apart.
+        /// A value that differs between relays with different units.
         public let units: String
-        /// After how much silence others take what it has.
+        /// The duration of silence after which others take what it owns.
         public let observerWait: Duration
-        /// The slots that its records say it owns, with their terms, and since when.
+        /// The slots that it owns according to the records, with their terms and start times.
         public let slots: [Slot]
     }
 
-    /// One part of the work.
+    /// A part of the work.
     public struct Slot: Sendable {
-        /// 0 to 1023.
+        /// The number, from 0 to 1023.
         public let number: Int
-        /// Grows with each owner.
+        /// The term, which grows with each owner.
         public let term: Int
-        /// When the record was stored, on the server's clock.
+        /// The time at which the record was stored, on the server's clock.
         public let since: Date
     }
 
     /// The stream of events.
     public struct Stream: Sendable {
-        /// Events and records of relays in it.
+        /// The number of events and relay records in it.
         public let messages: UInt64
-        /// What they take.
+        /// Their size in bytes.
         public let bytes: UInt64
-        /// How much it may take.
+        /// The maximum size in bytes.
         public let maximumBytes: Int64
-        /// The number of the newest message; the numbers grow by one.
+        /// The sequence number of the newest message. Numbers grow by one.
         public let lastSequence: UInt64
-        /// The server that leads; nil without a cluster, or without a leader.
+        /// The leading server; nil without a cluster or a leader.
         public let leader: String?
     }
 
-    /// Those that have written a heartbeat in the last hour or own something, newest heartbeat first.
+    /// The relays that wrote a heartbeat in the last hour or own a slot, newest heartbeat first.
     public let relays: [Relay]
-    /// Slots that nobody owns, though somebody has.
+    /// Slots that have no owner but had one before.
     public let freeSlots: [Slot]
-    /// Heartbeats and slots of the bucket that no relay wrote, or that are damaged.
+    /// The number of heartbeats and slot records in the bucket that are damaged or not from a relay.
     public let unreadableRecords: Int
-    /// Nil if there is none.
+    /// The stream; nil if it does not exist.
     public let stream: Stream?
 
     /// Reads the records once.
     ///
-    /// - Parameter options: Servers, and the names of stream and bucket.
-    /// - Throws: `NATSError`; within some seconds if the bucket cannot be read.
+    /// - Parameter options: The servers, and the names of stream and bucket.
+    /// - Throws: `NATSError`, within a few seconds if the bucket cannot be read.
     public init(_ options: EventRelayOptions) async throws {
         try options.validate()
         let connection = NATSConnection(options.nats)

@@ -2,18 +2,18 @@ import Basics
 import CurlTransport
 import RelayProtocol
 
-/// The ids of what is in the stream already of events that are about to come again: a stream knows repeated ids only for a while,
-/// and an outage may have been longer. Read once, before a unit starts from a position that old.
+/// The IDs of stored events that are about to arrive again. A stream recognizes repeated IDs only for a while, and an
+/// outage may last longer. Read once, before a unit starts from a position that old.
 struct StoredIDs: Sendable {
     private var ids: Set<ByteKey> = []
-    /// Whether something has come again since the last position.
+    /// Whether an event has arrived again since the last position.
     private var hasTaken = true
 
-    /// Of what was stored since then, whichever unit it is of: an event of two accounts is stored once.
+    /// Reads the IDs stored since then, of all units, because an event of two accounts is stored once.
     ///
     /// - Parameters:
     ///   - source: `matrix` or `pydio`.
-    ///   - time: Milliseconds since 1970.
+    ///   - time: In milliseconds since 1970.
     static func read(
         _ connection: NATSConnection, source: String, since time: Int64, _ options: EventRelayOptions
     ) async throws(NATSError) -> StoredIDs {
@@ -48,7 +48,7 @@ struct StoredIDs: Sendable {
     }
 
     private static let silence = Duration.seconds(20)
-    /// The first ones count: they were stored right before the outage.
+    /// The first ones are kept: they were stored right before the outage.
     private static let maximumCount = 1_000_000
 
     private mutating func add(_ message: IncomingMessage, _ options: EventRelayOptions) {
@@ -57,14 +57,14 @@ struct StoredIDs: Sendable {
         if let id = message?.id { ids.insert(id) }
     }
 
-    /// Whether it is there. An event comes again once: then it is forgotten here.
+    /// Returns whether the ID is known, and removes it, because an event arrives again only once.
     mutating func take(_ id: String) -> Bool {
         guard !ids.isEmpty, ids.remove(id) else { return false }
         hasTaken = true
         return true
     }
 
-    /// The source has passed a position: when nothing before it has come again, nothing behind it does.
+    /// Called when the source has passed a position. If no event before it was a repetition, none after it will be.
     mutating func passPosition() {
         if !hasTaken { ids = [] }
         hasTaken = false

@@ -1,22 +1,22 @@
 import RelayProtocol
 
-/// One run of a unit's source: from its start until it stops. What another run gives does not count.
+/// One run of a unit's source, from its start until it stops. Events of other runs are ignored.
 struct UnitRun: Sendable {
     enum Phase: Sendable {
-        /// The unit is another relay's, which leaves.
+        /// Another relay, which is leaving, owns the unit.
         case preparing(KeptItems)
-        /// It is ours, and its source has not begun. All that came before `settled`, in milliseconds since 1970, is in the
-        /// stream.
+        /// The unit is ours, but its source has not started. Everything that arrived before `settled`, in milliseconds
+        /// since 1970, is in the stream.
         case starting(term: Int, settled: Int64)
         case running(term: Int)
     }
 
     let id: Int
     var phase: Phase
-    /// What is in the stream already of what comes again.
+    /// The IDs of stored events that arrive again.
     var stored = StoredIDs()
 
-    /// Nil as long as it is not ours.
+    /// Nil while the unit is not ours.
     var term: Int? {
         switch phase {
         case .preparing: nil
@@ -25,18 +25,19 @@ struct UnitRun: Sendable {
     }
 }
 
-/// What came of a unit before it was ours.
+/// The events of a unit that arrived before it was ours.
 struct KeptItems: Sendable {
     private(set) var items: [RelayItem] = []
     private(set) var byteCount = 0
-    /// All that came since then is here, in milliseconds since 1970; nil before the source has begun.
+    /// The time since which everything that arrived is here, in milliseconds since 1970; nil before the source has
+    /// started.
     private(set) var start: Int64?
-    /// Whether nothing had to be dropped.
+    /// Whether nothing had to be discarded.
     private(set) var isWhole = true
 
     mutating func begin(at time: Int64) { start = time }
 
-    /// - Parameter room: Bytes. If there are not enough, all that was kept before is dropped, and this, too.
+    /// - Parameter room: The available bytes. If the item does not fit, it and all items kept before are discarded.
     mutating func add(_ item: RelayItem, room: Int) {
         guard item.byteCount <= room else {
             (items, byteCount, isWhole) = ([], 0, false)
@@ -47,7 +48,7 @@ struct KeptItems: Sendable {
         byteCount += item.byteCount
     }
 
-    /// What is to be published when the unit is ours: first the gap, if there is one.
+    /// Returns the items to publish when the unit is ours, starting with the gap, if there is one.
     func items(after predecessor: OwnershipMachine.Predecessor, _ gap: (_ start: Int64, _ end: Int64) -> RelayItem)
         -> [RelayItem]
     {
@@ -60,7 +61,7 @@ struct KeptItems: Sendable {
         case .nobody: return repeats
         case .handedOver where isWhole: return repeats
         case .handedOver(let time), .settled(let time):
-            // What came before is in the stream.
+            // Everything before is in the stream.
             guard let start, (time ?? 0) < start else { return repeats }
             return [gap(time ?? 0, start)] + repeats
         }

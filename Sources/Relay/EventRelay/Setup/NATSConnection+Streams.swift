@@ -1,15 +1,14 @@
 import CNATS
 
 extension NATSConnection {
-    /// What has come of ``setUp(_:)``.
     package enum SetUp: Hashable, Sendable {
         case created
         case existed
-        /// It exists and is left as it is; how it differs from what is wanted.
+        /// It exists and was left unchanged; contains the differences from the wanted settings.
         case differs([String])
     }
 
-    /// Creates a stream, unless it exists. One that exists with other settings is never changed.
+    /// Creates a stream, unless it exists. An existing stream with other settings is never changed.
     package func setUp(_ settings: StreamSettings) async throws(NATSError) -> SetUp {
         let task = "the creation of stream \(settings.name)"
         try Self.validate(settings.name)
@@ -28,7 +27,7 @@ extension NATSConnection {
             }
             return .created
         } catch {
-            // Somebody else was quicker.
+            // Another process created it first.
             guard error.kind == .differentSettings, let existing = try await streamStatus(settings.name) else {
                 throw error
             }
@@ -41,7 +40,7 @@ extension NATSConnection {
         return differences.isEmpty ? .existed : .differs(differences)
     }
 
-    /// - Returns: Nil if there is no such stream.
+    /// - Returns: The stream's status; nil if it does not exist.
     package func streamStatus(_ name: String) async throws(NATSError) -> StreamStatus? {
         let task = "the question for stream \(name)"
         try Self.validate(name)
@@ -59,7 +58,7 @@ extension NATSConnection {
         }
     }
 
-    /// - Throws: What to change if the stream does not take what relays publish with this prefix.
+    /// - Throws: An error with the necessary change if the stream does not accept messages with this prefix.
     func requireStream(_ name: String, takes prefix: String) async throws(NATSError) {
         guard let subjects = try await streamStatus(name)?.settings.subjects,
             !subjects.contains(where: { subject in
@@ -72,7 +71,7 @@ extension NATSConnection {
                 + "name another stream")
     }
 
-    /// Removes the messages of a subject up to this one, which is included.
+    /// Removes the messages of a subject up to and including this one.
     func purge(_ subject: String, upTo sequence: UInt64, of stream: String) async throws(NATSError) {
         let task = "the removal of \(subject)"
         try await call(task, subject: "$JS.API.STREAM.PURGE.\(stream)") { link throws(NATSError) in

@@ -1,49 +1,50 @@
 import Basics
 
-/// What relays and consumers need: a stream for events, a bucket for what relays know of each other, and a stream for dead letters.
+/// The setup for relays and consumers: a stream for events, a bucket for the records of relays, and a stream for dead
+/// letters.
 public struct RelaySetup: Sendable {
-    /// How many servers keep each message: three in a cluster, or one. Default: 1.
+    /// The number of replicas of each message: 3 in a cluster, or 1. Default: 1.
     public var replicas = 1
-    /// Bytes that the stream may take; what does not fit is refused, and relays stop reading. The streams of a server must stay
-    /// below its own limit, which it does not survive. Default: 1 GiB.
+    /// The maximum size of the stream in bytes. When it is full, messages are refused and relays stop reading. Keep the
+    /// streams of a server below its own limit, which it does not survive. Default: 1 GiB.
     public var maximumBytes: Int64 = 1 << 30
-    /// How long events stay. Default: 7 days.
+    /// The time to keep events. Default: 7 days.
     public var maximumAge = Duration.seconds(7 * 86_400)
-    /// Whether the oldest events give way when the stream is full, read or not. Default: no.
+    /// Whether to discard the oldest events when the stream is full, even unread ones. Default: no.
     public var discardsOldest = false
 
     /// The stream of dead letters. Default: `DEAD`.
     public var deadLetterStream = "DEAD"
-    /// What its subjects begin with: ``EventConsumerOptions/deadLetterPrefix``. Default: `dead`.
+    /// The prefix of its subjects: ``EventConsumerOptions/deadLetterPrefix``. Default: `dead`.
     public var deadLetterPrefix = "dead"
-    /// Bytes that dead letters may take; never more than ``maximumBytes``. A stream that exists keeps what it has: others may
-    /// share it. Default: 256 MiB.
+    /// The maximum size of dead letters in bytes; never more than ``maximumBytes``. An existing stream keeps its limit,
+    /// because others may share it. Default: 256 MiB.
     public var maximumDeadLetterBytes: Int64 = 256 << 20
 
-    /// See the properties.
+    /// Creates a setup with the defaults.
     public init() {}
 
-    /// What has come of one stream.
+    /// The result for one stream.
     public struct Result: Hashable, Sendable {
-        /// What was found.
+        /// The state in which a stream was found.
         public enum Outcome: Hashable, Sendable {
-            /// It is new.
+            /// It was created.
             case created
-            /// It was there, with these settings.
+            /// It existed with these settings.
             case existed
-            /// It was there with other settings, and is left as it is; how they differ.
+            /// It existed with other settings and was left unchanged; contains the differences.
             case differs([String])
         }
 
         /// The stream's name.
         public let stream: String
-        /// What was found.
+        /// The state in which it was found.
         public let outcome: Outcome
     }
 
-    /// Creates what is missing. What exists is never changed.
+    /// Creates what is missing. Never changes what exists.
     ///
-    /// - Parameter options: Servers, and the names of stream, bucket and prefix.
+    /// - Parameter options: The servers, and the names of stream, bucket and prefix.
     /// - Throws: `NATSError`.
     public func run(_ options: EventRelayOptions) async throws -> [Result] {
         try options.validate()
@@ -71,12 +72,12 @@ public struct RelaySetup: Sendable {
         return results
     }
 
-    /// Removes the heartbeats of processes that ended long ago: that are an hour older than the newest one of the bucket, and own
-    /// nothing. A heartbeat that is written meanwhile stays.
+    /// Removes the heartbeats of processes that ended long ago: those that are an hour older than the newest one in the
+    /// bucket and own nothing. A heartbeat that is written meanwhile stays.
     ///
-    /// - Parameter options: Servers, and the name of the bucket.
-    /// - Returns: How many there were.
-    /// - Throws: `NATSError`. It takes permissions that creating the streams does not.
+    /// - Parameter options: The servers, and the name of the bucket.
+    /// - Returns: The number of removed heartbeats.
+    /// - Throws: `NATSError`. This requires permissions that creating the streams does not.
     public func removeDeadRelays(_ options: EventRelayOptions) async throws -> Int {
         try options.validate()
         let connection = NATSConnection(options.nats)

@@ -2,14 +2,14 @@ import Basics
 import CNATS
 import Glibc
 
-/// What a stream is to be like. Times, limits and copies can be changed later; storage and retention cannot.
+/// The settings of a stream. Times, limits and replicas can be changed later; storage and retention cannot.
 package struct StreamSettings: Hashable, Sendable {
-    /// What happens to a message for which there is no room.
+    /// What to do with a message for which there is no room.
     @nonexhaustive
     package enum Discard: String, Hashable, Sendable {
-        /// It is refused, and the relay stops reading: nothing is lost in silence.
+        /// Refuse it. The relay then stops reading, so nothing is lost silently.
         case new
-        /// The oldest messages give way, read or not.
+        /// Discard the oldest messages, even unread ones.
         case old
     }
 
@@ -17,19 +17,18 @@ package struct StreamSettings: Hashable, Sendable {
     package var description: String
     package var subjects: [String]
     package var replicas = 1
-    /// Always bounded: a server whose quota is used up takes nothing more until it is restarted.
+    /// Always limited: a server whose quota is used up accepts nothing more until it is restarted.
     package var maximumBytes: Int64
-    /// Nil: messages do not grow old.
+    /// The time to keep messages; nil for no limit.
     package var maximumAge: Duration?
     package var maximumMessageSize = 1 << 20
     package var duplicateWindow: Duration
     package var discard = Discard.new
-    /// For each subject; nil is no limit.
+    /// The number of messages per subject; nil for no limit.
     package var history: Int?
-    /// Messages cannot be deleted one by one.
+    /// Whether messages cannot be deleted individually.
     package var deniesDelete = true
 
-    /// For events of the prefix.
     package static func events(
         name: String = "EVENTS", prefix: String = "ev", replicas: Int, maximumBytes: Int64 = 1 << 30,
         maximumAge: Duration = .seconds(7 * 86_400), duplicateWindow: Duration = .seconds(600)
@@ -39,15 +38,15 @@ package struct StreamSettings: Hashable, Sendable {
             maximumBytes: maximumBytes, maximumAge: maximumAge, duplicateWindow: min(duplicateWindow, maximumAge))
     }
 
-    /// For heartbeats, slots and cursors: a bucket of the key-value store, without a time to live, whose ends the replicas see
-    /// at different times.
+    /// Returns the settings for heartbeats, slots and cursors: a bucket of the key-value store. It has no time to live,
+    /// because the replicas would see it end at different times.
     package static func records(bucket: String = "RELAY", replicas: Int, maximumBytes: Int64 = 64 << 20) -> Self {
         StreamSettings(
             name: "KV_\(bucket)", description: "Records of EventRelay", subjects: ["$KV.\(bucket).>"],
             replicas: replicas, maximumBytes: maximumBytes, duplicateWindow: .seconds(120), history: 1)
     }
 
-    /// For events that nobody could handle.
+    /// Returns the settings for events that could not be handled.
     package static func deadLetters(
         name: String = "DEAD", prefix: String = "dead", replicas: Int, maximumBytes: Int64 = 256 << 20
     ) -> Self {
@@ -57,21 +56,21 @@ package struct StreamSettings: Hashable, Sendable {
     }
 }
 
-/// What a stream is like.
 package struct StreamStatus: Sendable {
     package let settings: StreamSettings
     package let messages: UInt64
     package let bytes: UInt64
     package let firstSequence: UInt64
     package let lastSequence: UInt64
-    /// The server that leads; nil without a cluster, or without a leader.
+    /// The leading server; nil without a cluster or a leader.
     package let leader: String?
-    /// Replicas beside the leader that have everything.
+    /// The number of replicas besides the leader that are up to date.
     package let currentReplicas: Int
 }
 
 extension StreamSettings {
-    /// What differs from what is wanted, in words. What does not matter for the relay is not compared.
+    /// Returns the differences from the wanted settings, in words. Settings that don't matter for the relay are not
+    /// compared.
     package func differences(from wanted: StreamSettings) -> [String] {
         func difference<Value: Equatable>(_ name: String, _ value: KeyPath<StreamSettings, Value>) -> String? {
             let (own, other) = (self[keyPath: value], wanted[keyPath: value])
@@ -96,7 +95,7 @@ extension StreamSettings {
         }
     }
 
-    /// Calls `body` with the settings as libnats has them.
+    /// Calls `body` with the settings in libnats's form.
     func withRaw<Result>(_ body: (inout jsStreamConfig) -> Result) -> Result {
         var raw = jsStreamConfig()
         jsStreamConfig_Init(&raw)

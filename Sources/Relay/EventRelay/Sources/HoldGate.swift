@@ -1,6 +1,6 @@
 import Basics
 
-/// Keeps one task waiting as long as the stream takes nothing more.
+/// Keeps one task waiting while the stream accepts nothing more.
 final class HoldGate: Sendable {
     private struct State: Sendable {
         var isHeld = false
@@ -22,7 +22,6 @@ final class HoldGate: Sendable {
         waiter?.resume()
     }
 
-    /// From now on nobody waits.
     func close() {
         state.withLock { $0.isClosed = true }
         hold(false)

@@ -4,33 +4,33 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 
-/// What a homeserver has of a room between two points of the sync (`GET /rooms/{roomId}/messages`).
+/// Reads a homeserver's history of a room between two points of the sync (`GET /rooms/{roomId}/messages`).
 struct MatrixHistory: Sendable {
     struct Answer {
-        /// Oldest first.
+        /// The events, oldest first.
         var events: [MXEvent] = []
-        /// Why events before these may be missing; nil if none are.
+        /// The reason why events before these may be missing, if any.
         var failure: String?
     }
 
-    /// Events.
     private static let pageSize = 100
     private static let pause = Duration.seconds(1)
     private static let maximumPause = Duration.seconds(30)
 
     let client: MXRestClient
-    /// A homeserver can say for ever that there is more.
+    /// A homeserver can claim forever that there is more.
     var maximumPages = 1000
     var maximumBytes = 16 << 20
-    /// For one page, while the homeserver answers.
+    /// The time limit for one page, while the homeserver answers.
     var patience = Duration.seconds(900)
 
-    /// Waits as long as the homeserver cannot be reached. Leaves out what was said while the user was not in the room.
+    /// Returns the events between two points. Waits while the homeserver cannot be reached. Leaves out events from when
+    /// the user was not in the room.
     ///
     /// - Parameters:
-    ///   - start: The token of a sync, when the user was in the room.
-    ///   - end: The `prev_batch` of a timeline, the same.
-    ///   - onTrouble: Gets the first failure of each page that is asked for again.
+    ///   - start: The token of a sync, at which the user was in the room.
+    ///   - end: The `prev_batch` of a timeline, at which the user was in the room.
+    ///   - onTrouble: Receives the first failure of each page that is retried.
     /// - Returns: Nil if the login is not valid any more, or the task is cancelled.
     func events(
         of room: String, from start: String, to end: String, onTrouble: (String) -> Void
@@ -116,7 +116,7 @@ struct MatrixHistory: Sendable {
                 switch error.code {
                 case .network: self = .unreachable
                 case .unauthenticated: self = .loggedOut
-                // Proxies answer for a homeserver that starts.
+                // Proxies send these for a homeserver that is starting.
                 case .timedOut, .http, .badResponse: self = .passing
                 case .cancelled, .tooLarge, .invalidArgument, .encryptionNotAvailable, .identityChanged,
                     .interactionRequired, .roomNotFound, .eventNotFound, .store, .file:

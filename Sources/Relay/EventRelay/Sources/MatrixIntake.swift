@@ -5,10 +5,11 @@ import MatrixProtocol
 import MatrixSDK
 import Realtime
 
-/// Takes the events of a session, and puts what a sync left out in its place.
+/// Receives the events of a session and inserts events that a sync left out.
 ///
-/// A sync brings no more than so many events of a room. The intake asks the homeserver for those before them, and all that comes
-/// meanwhile waits, so that readers see each room in order. What it does not get is told as a gap.
+/// A sync contains a limited number of events per room. The intake fetches those before them from the homeserver.
+/// Everything that arrives meanwhile waits, so that readers see each room in order. Events that it cannot fetch are
+/// reported as a gap.
 final class MatrixIntake: RealtimeEventSink {
     private enum Step: Sendable {
         case events(SourceEvents)
@@ -17,9 +18,9 @@ final class MatrixIntake: RealtimeEventSink {
     }
 
     private struct State {
-        /// The newest position that the session has told.
+        /// The newest position reported by the session.
         var token: String?
-        /// What stands behind a gap that is being filled.
+        /// The steps after a gap that is being filled.
         var waiting: [Step] = []
         var filling: (task: Task<Void, Never>, since: Date)?
         var isStopped = false
@@ -31,13 +32,13 @@ final class MatrixIntake: RealtimeEventSink {
     private let gate = HoldGate()
     private let state: Lock<State>
 
-    /// - Parameter token: From where the session goes on; nil if it begins.
+    /// - Parameter token: The position from which the session resumes; nil for a new session.
     init(_ intake: RelayIntake, of session: MXSession, _ history: MatrixHistory, since token: String?) {
         (self.intake, self.history) = (intake, history)
         state = Lock(State(token: token, session: session))
     }
 
-    /// Returns when nothing more comes.
+    /// Stops, and returns when nothing more arrives.
     func stop() async {
         let task = state.withLock { state in
             (state.session, state.isStopped) = (nil, true)
@@ -48,16 +49,16 @@ final class MatrixIntake: RealtimeEventSink {
         await task?.value
     }
 
-    /// Leaves what the homeserver has there as long as it is held.
+    /// While held, leaves events on the homeserver.
     func hold(_ isHeld: Bool) {
         gate.hold(isHeld)
         holdsChanged()
     }
 
-    /// All that came before then has gone on. Nil: so has everything.
+    /// The time up to which everything has been passed on; nil if nothing is pending.
     var fillingSince: Date? { state.withLock { $0.filling?.since } }
 
-    /// The I/O thread reads the state when it runs this, so the last of two changes counts.
+    /// The I/O thread reads the state when it runs this, so the last of two changes wins.
     private func holdsChanged() {
         NetworkActor.execute { [weak self] in
             guard let self else { return }
@@ -72,7 +73,7 @@ final class MatrixIntake: RealtimeEventSink {
 
     func receive(reached position: String) {
         state.withLock { $0.token = position }
-        // Gaps are dated from when it was reached, not from when what waits has gone on.
+        // Gaps are dated from when the position was reached, not from when waiting events were passed on.
         take(.position(MatrixPosition(token: position, date: Date()).text))
     }
 
@@ -108,7 +109,7 @@ final class MatrixIntake: RealtimeEventSink {
         }
     }
 
-    // MARK: What is left out
+    // MARK: Filling gaps
 
     private func goOn() async {
         while !Task.isCancelled, let step = next() {
@@ -121,7 +122,7 @@ final class MatrixIntake: RealtimeEventSink {
         holdsChanged()
     }
 
-    /// Nil when nothing waits any more: what comes then need not wait, either.
+    /// Returns nil when nothing is waiting any more. New events then need not wait, either.
     private func next() -> Step? {
         state.withLock { state in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
@@ -130,7 +131,7 @@ final class MatrixIntake: RealtimeEventSink {
         }
     }
 
-    /// - Returns: False if nothing more may be given: the session has ended.
+    /// - Returns: False if nothing more may be delivered because the session has ended.
     private func fill(_ gap: SourceGap, since token: String) async -> Bool {
         guard let end = gap.endPosition else { return true }
         let room = String(gap.channelName.dropFirst("matrix:".count))
@@ -142,7 +143,7 @@ final class MatrixIntake: RealtimeEventSink {
         guard !Task.isCancelled, let answer else { return false }
         let brought = broughtEvents(of: gap.channelName)
         let missing = answer.events.filter { !brought.contains($0.eventId) }
-        // The sync said that something was left out.
+        // The sync reported that it left something out.
         if let failure = answer.failure ?? (missing.isEmpty ? "the homeserver gave none of it" : nil) {
             let what = "what a sync left out of \(room) is missing: \(failure)"
             intake.receive(SourceFailure(what, channelName: gap.channelName))
@@ -156,7 +157,7 @@ final class MatrixIntake: RealtimeEventSink {
         return true
     }
 
-    /// Ids of the events that stand behind the gap. Servers do not order a page of history as they order a sync.
+    /// Returns the IDs of the events after the gap, because servers order a page of history differently from a sync.
     private func broughtEvents(of channelName: String) -> Set<ByteKey> {
         var ids: Set<ByteKey> = []
         for case .events(let events) in state.withLock({ $0.waiting }) {

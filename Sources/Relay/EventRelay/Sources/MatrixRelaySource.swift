@@ -6,10 +6,10 @@ import Realtime
 
 /// The rooms of a Matrix account. Its unit is `matrix:<user>`.
 ///
-/// Relays what stands in the timelines of the rooms that the user is in: each event once, from where it was left, whichever
-/// relay goes on. The relay asks for what a sync leaves out of a room, up to 16 MiB, while all rooms of the account wait; what
-/// it does not get is a gap. It relays neither typing nor receipts nor presence. Messages of encrypted rooms stay encrypted: only
-/// one process receives the keys of a login.
+/// Relays the timelines of the rooms that the user is in: each event once, resuming at the last position on any relay.
+/// The relay fetches events that a sync leaves out of a room, up to 16 MiB, while all rooms of the account wait. Events
+/// that it cannot fetch are a gap. It does not relay typing, receipts or presence. Messages of encrypted rooms stay
+/// encrypted: only one process receives the keys of a login.
 public final class MatrixRelaySource: RelaySource {
     private struct Run: Sendable {
         let session: MXSession
@@ -22,7 +22,9 @@ public final class MatrixRelaySource: RelaySource {
     private let run = Lock<Run?>(nil)
     private let isHeld = Lock(false)
 
-    /// - Parameter client: Logged in.
+    /// Creates a source.
+    ///
+    /// - Parameter client: A client that is logged in.
     public convenience init(client: MXRestClient) { self.init(MatrixHistory(client: client)) }
 
     init(_ history: MatrixHistory) {
@@ -30,23 +32,23 @@ public final class MatrixRelaySource: RelaySource {
         unit = "matrix:" + (client.credentials?.userId ?? "")
     }
 
-    /// The account.
+    /// The unit of the account.
     public var units: [String] { [unit] }
 
-    /// True: the server keeps what was missed.
+    /// True: the server stores missed events.
     public var hasHistory: Bool { true }
 
-    /// When the relay began to ask for what a sync has left out; nil if it does not.
+    /// The time at which the relay started to fetch events left out of a sync; nil if it is not fetching any.
     public var completeTime: Date? { run.withLock { $0 }?.intake.fillingSince }
 
-    /// Begins to sync.
+    /// Starts to sync.
     public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
         await stop(unit)
         var options = MXSessionOptions()
         options.timelineLimit = 100
         let session = MXSession(matrixRestClient: client, options: options)
         let known = position.flatMap { MatrixPosition($0) }
-        // What the first sync brings of a position that is not known is as old as the account.
+        // For an unknown position, the first sync returns events as old as the account.
         let isLive = Lock(known != nil)
         let events = RelayIntake(inlet) { event in
             isLive.withLock { $0 } && Self.id(of: event) != nil
@@ -58,7 +60,7 @@ public final class MatrixRelaySource: RelaySource {
         let intake = MatrixIntake(events, of: session, history, since: known?.token)
         run.exchange(Run(session: session, intake: intake))
         if let known {
-            // Nobody listens yet. The session catches up on rooms that it knows.
+            // There are no listeners yet. The session catches up on rooms that it knows.
             try await session.syncOnce()
             session.catchUp(since: known.token, from: known.date)
         }
@@ -67,7 +69,7 @@ public final class MatrixRelaySource: RelaySource {
         try await session.start()
     }
 
-    /// Ends the sync.
+    /// Stops the sync.
     public func stop(_ unit: String) async {
         guard let old = run.exchange(nil) else { return }
         old.session.detach(old.intake)
@@ -75,13 +77,13 @@ public final class MatrixRelaySource: RelaySource {
         old.session.close()
     }
 
-    /// Syncs no more as long as it is held.
+    /// Pauses the sync while held.
     public func hold(_ isHeld: Bool) {
         self.isHeld.withLock { $0 = isHeld }
         run.withLock { $0 }?.intake.hold(isHeld)
     }
 
-    /// Two accounts in one room have the same event: one copy is kept.
+    /// Two accounts in one room have the same event, of which one copy is kept.
     private static func id(of event: RealtimeEvent) -> String? {
         guard let room = event.channelName?.dropFirst("matrix:".count), room.hasPrefix("!"),
             let id = event.json["event_id"]?.string, !id.isEmpty
@@ -90,14 +92,14 @@ public final class MatrixRelaySource: RelaySource {
     }
 }
 
-/// A token of the sync, and when it was reached.
+/// A token of the sync, and the time at which it was reached.
 struct MatrixPosition: Hashable {
     let token: String
     let date: Date
 
     init(token: String, date: Date) { (self.token, self.date) = (token, date) }
 
-    /// - Returns: Nil for what ``text`` did not make.
+    /// - Returns: Nil for a text that ``text`` did not create.
     init?(_ text: String) {
         let parts = text.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, let time = Int64(parts[0]) else { return nil }

@@ -6,13 +6,13 @@ import Realtime
 
 /// Channels of a Pusher application. Each is a unit: `pusher:<app>:<channel>`.
 ///
-/// The protocol has neither ids nor history: what comes while nobody is subscribed is told as a gap.
+/// The protocol has neither IDs nor history, so events that are sent without a subscription are reported as a gap.
 public final class PusherRelaySource: RelaySource {
     private struct State: Sendable {
         var inlets: [String: RelayInlet] = [:]
         var tasks: [Task<Void, Never>] = []
         var completeness = Completeness()
-        /// What comes, once it is read; and how many batches of it have gone on.
+        /// The events, once reading has started, and the number of batches passed on.
         var events: EventSequence<PusherEvent>?
         var batches = 0
     }
@@ -24,9 +24,11 @@ public final class PusherRelaySource: RelaySource {
     private let gate = HoldGate()
     private let standstills = Lock(StandstillRecord(at: Date()))
 
+    /// Creates a source.
+    ///
     /// - Parameters:
-    ///   - pusher: Used for nothing else. It connects when there is something to relay.
-    ///   - app: What the application is called in subjects and units: its id or key.
+    ///   - pusher: A client that is used for nothing else. It connects when there is something to relay.
+    ///   - app: The name of the application in subjects and units: its ID or key.
     public init(_ pusher: Pusher, app: String, channels: [String]) {
         self.pusher = pusher
         prefix = "pusher:\(app):"
@@ -35,10 +37,10 @@ public final class PusherRelaySource: RelaySource {
 
     deinit { state.withLock { $0.tasks }.forEach { $0.cancel() } }
 
-    /// The channels.
+    /// The units of the channels.
     public var units: [String] { channels.map { prefix + $0 } }
 
-    /// When the connection has brought something last, or was lost.
+    /// The time at which the connection last received data or was lost.
     public var completeTime: Date? {
         let now = MonotonicInstant.now
         let instant = pusher.completeUntil
@@ -48,7 +50,7 @@ public final class PusherRelaySource: RelaySource {
         }
     }
 
-    /// Subscribes.
+    /// Subscribes to the channel.
     public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
         let name = String(unit.dropFirst(prefix.count))
         _ = state.withLock { $0.inlets.updateValue(inlet, forKey: name) }  // the old one is released after the lock
@@ -57,7 +59,7 @@ public final class PusherRelaySource: RelaySource {
         try await pusher.subscribe(name).subscribed()
     }
 
-    /// Unsubscribes.
+    /// Unsubscribes from the channel.
     public func stop(_ unit: String) async {
         let name = String(unit.dropFirst(prefix.count))
         let (old, isIdle) = state.withLock { state in
@@ -68,10 +70,10 @@ public final class PusherRelaySource: RelaySource {
         if isIdle { pusher.disconnect() }
     }
 
-    /// How long the server may take to show that it is there.
+    /// The time for the server to answer a ping.
     private static let pingLimit = Duration.seconds(2)
 
-    /// Asks the server: what it sent before its answer has come before that.
+    /// Pings the server: everything it sent before its answer has then arrived.
     public func hasHeardAll(of unit: String) async -> Bool {
         let name = String(unit.dropFirst(prefix.count))
         guard pusher.channel(name)?.subscribed == true else { return false }
@@ -87,11 +89,11 @@ public final class PusherRelaySource: RelaySource {
 
     private static let look = Duration.milliseconds(5)
 
-    /// Returns when everything that had come is in the inlets, or it takes too long.
+    /// Returns true when all received events are in the inlets, or false if that takes too long.
     private func haveWaitingGoneOn() async -> Bool {
         let (events, before) = state.withLock { ($0.events, $0.batches) }
         guard let events else { return true }
-        // What waits, and what is in hand.
+        // Waiting batches and the current one.
         let wanted = before + events.waitingCount / Self.batchLimit + 2
         let end = MonotonicInstant.now + Self.pingLimit
         while !events.isAwaited, state.withLock({ $0.batches }) < wanted {
@@ -100,12 +102,12 @@ public final class PusherRelaySource: RelaySource {
         return true
     }
 
-    /// Leaves what comes unread, so that the socket is read no more once the buffer is full.
+    /// Leaves incoming events unread, so that the socket is not read any more once the buffer is full.
     public func hold(_ isHeld: Bool) { gate.hold(isHeld) }
 
-    // MARK: What comes
+    // MARK: Incoming events
 
-    /// Events that go on together at most.
+    /// The maximum number of events that are passed on together.
     private static var batchLimit: Int { 256 }
 
     private func listen() {
@@ -149,7 +151,7 @@ public final class PusherRelaySource: RelaySource {
         RelayInlet.receive(
             events.compactMap { event in
                 guard let inlet = event.channelName.flatMap({ inlets[$0] }) else { return nil }
-                // What the protocol says of the channel itself is nobody's event.
+                // The protocol's own messages about the channel are not events.
                 let isEvent = !event.eventName.hasPrefix("pusher:") && !event.eventName.hasPrefix("pusher_internal:")
                 return isEvent ? (inlet, event) : nil
             })
@@ -169,19 +171,19 @@ public final class PusherRelaySource: RelaySource {
     }
 }
 
-/// What a client said lately about `ClientMachine.completeUntil`. The oldest counts: when a gap has ended, its notice may still be
-/// on its way here.
+/// Recent values of a client's `ClientMachine.completeUntil`. The oldest one applies: when a gap has ended, its notice
+/// may still be on its way here.
 struct Completeness: Sendable {
     private static let noticeTime = Duration.seconds(1)
 
     private var samples: [(time: MonotonicInstant, instant: MonotonicInstant?)] = []
 
-    /// Nil if nothing was subscribed.
+    /// Nil if there was no subscription.
     var oldest: MonotonicInstant? { samples.compactMap(\.instant).min() }
 
     mutating func add(_ instant: MonotonicInstant?, now: MonotonicInstant) {
         samples.append((now, instant))
-        // The last one before the time is what held until then.
+        // The last one before the limit was valid until then.
         while samples.count > 1, now - samples[1].time >= Self.noticeTime { samples.removeFirst() }
     }
 }

@@ -5,7 +5,7 @@ import Realtime
 
 /// A workspace of a Pydio server. Its unit is `pydio:<workspace>`.
 ///
-/// Where the server keeps a log of changes, each is relayed once, from where it was left, whichever relay goes on.
+/// If the server keeps a log of changes, each change is relayed once, resuming at the last position on any relay.
 public final class PydioRelaySource: RelaySource {
     private struct Run: Sendable {
         let events: PydioWorkspaceEvents
@@ -18,20 +18,22 @@ public final class PydioRelaySource: RelaySource {
     private let run = Lock<Run?>(nil)
     private let isHeld = Lock(false)
 
+    /// Creates a source.
+    ///
     /// - Parameters:
-    ///   - client: Logged in.
-    ///   - options: Their `sequence` does not count.
+    ///   - client: A client that is logged in.
+    ///   - options: The options; their `sequence` is ignored.
     public init(client: PydioClient, workspaceId: String, options: PydioEventsOptions = PydioEventsOptions()) {
         (self.client, self.workspaceId, self.options) = (client, workspaceId, options)
     }
 
-    /// The workspace.
+    /// The unit of the workspace.
     public var units: [String] { ["pydio:" + workspaceId] }
 
-    /// True: the server keeps what was missed.
+    /// True: the server stores missed changes.
     public var hasHistory: Bool { true }
 
-    /// Begins to watch.
+    /// Starts watching the workspace.
     public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
         await stop(unit)
         var options = options
@@ -50,21 +52,21 @@ public final class PydioRelaySource: RelaySource {
         try Task.checkCancellation()
     }
 
-    /// Ends the watch.
+    /// Stops watching.
     public func stop(_ unit: String) async {
         guard let old = run.exchange(nil) else { return }
         old.events.detach(old.intake)
         old.events.close()
     }
 
-    /// Asks for no more as long as it is held.
+    /// Stops requesting changes while held.
     public func hold(_ isHeld: Bool) {
         self.isHeld.withLock { $0 = isHeld }
         guard let run = run.withLock({ $0 }) else { return }
         run.events.hold(isHeld, for: run.intake)
     }
 
-    /// One change of the log can be several events.
+    /// One change in the log can produce several events.
     private static func id(of event: RealtimeEvent, in workspace: String) -> String? {
         guard let sequence = event.json["seq"]?.int else { return nil }
         let path = event.json["path"]?.string ?? ""

@@ -1,7 +1,7 @@
 import CurlTransport
 import Realtime
 
-/// Takes the events of an attached source for one unit.
+/// Receives the events of an attached source for one unit.
 final class RelayIntake: RealtimeEventSink {
     private let inlet: RelayInlet
     private let id: @Sendable (RealtimeEvent) -> String?
@@ -11,11 +11,11 @@ final class RelayIntake: RealtimeEventSink {
     private let tellsPositionsFirst: Bool
 
     /// - Parameters:
-    ///   - wants: Whether an event is relayed.
-    ///   - id: Of an event, if it has one: see ``RelayInlet/receive(_:id:)``.
-    ///   - position: What is stored of a position of the source.
-    ///   - tellsPositionsFirst: Whether the source tells a position before the events that lead to it, in the same turn of the
-    ///     network's loop.
+    ///   - wants: Returns whether to relay an event.
+    ///   - id: Returns an event's ID, if it has one: see ``RelayInlet/receive(_:id:)``.
+    ///   - position: Returns the form in which to store a position of the source.
+    ///   - tellsPositionsFirst: Whether the source reports a position before the events that lead to it, in the same
+    ///     turn of the network's loop.
     init(
         _ inlet: RelayInlet, wants: @escaping @Sendable (RealtimeEvent) -> Bool,
         id: @escaping @Sendable (RealtimeEvent) -> String?,
@@ -42,7 +42,7 @@ final class RelayIntake: RealtimeEventSink {
     func receive(reached position: String) {
         let position = self.position(position)
         guard tellsPositionsFirst else { return inlet.reached(position) }
-        // Behind the events: a position that is stored without them loses them.
+        // After the events: a position that is stored without them would lose them.
         NetworkActor.execute { [inlet] in inlet.reached(position) }
     }
 }

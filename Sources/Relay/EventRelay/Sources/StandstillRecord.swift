@@ -1,14 +1,14 @@
 import Foundation
 
-/// When this process stood still: it was stopped, or its machine slept.
+/// Records when this process stood still: it was stopped, or its machine slept.
 ///
-/// What a socket had received by then is read afterwards, and seems to be as new as that.
+/// Data that a socket received before is read afterwards, and seems to be that new.
 struct StandstillRecord: Sendable {
-    /// How often ``tick(at:)`` is to be called, in seconds.
+    /// The interval between calls of ``tick(at:)``, in seconds.
     static let interval = 0.5
-    /// A tick that is later than that, in seconds, comes after a standstill.
+    /// The delay, in seconds, beyond which a tick follows a standstill.
     static let tolerance = 1.5
-    /// How long after a standstill what came before its end may be read, in seconds.
+    /// The time after a standstill during which data received before its end may be read, in seconds.
     static let backlog = 1.0
     private static let limit = 16
 

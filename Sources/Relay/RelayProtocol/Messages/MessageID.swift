@@ -1,14 +1,14 @@
 import Basics
 
-/// What a stream knows repeated messages by: the same id is stored once within its window.
+/// The IDs by which a stream recognizes repeated messages: within its window, it stores each ID once.
 ///
-/// Parts are escaped like values of headers, and so that no two lists of parts make the same id. What is too long is named by
-/// its digest.
+/// Parts are escaped like header values, and so that no two lists of parts produce the same ID. An ID that is too long
+/// is replaced by its digest.
 package enum MessageID {
-    /// Bytes. The server keeps every id of its window in memory.
+    /// In bytes. The server keeps every ID of its window in memory.
     package static let maximumLength = 200
 
-    /// - Parameter account: Nil: an event that is in the timelines of two accounts is stored once.
+    /// - Parameter account: Pass nil to store an event in the timelines of two accounts only once.
     package static func matrix(account: String?, room: String, event: String) -> String {
         make(["matrix", account ?? "", room, event])
     }
@@ -17,14 +17,14 @@ package enum MessageID {
         make(["pydio", workspace, "\(sequence)"])
     }
 
-    /// Events of the Pusher protocol have no ids: this one only protects against what is sent again from here.
+    /// Events of the Pusher protocol have no IDs, so this one only protects against messages resent from here.
     package static func pusher(app: String, slot: Slot, term: Int, sequence: Int) -> String {
         make(["pusher", app, "\(slot)", "\(term)", "\(sequence)"])
     }
 
-    /// Without the relay: of two that have taken one term, the stream keeps the fence of the first.
+    /// Excludes the relay: if two relays have taken one term, the stream keeps the first one's fence.
     ///
-    /// - Parameter prefix: Of the subjects: one stream may be of several groups of relays.
+    /// - Parameter prefix: The prefix of the subjects, because groups of relays may share a stream.
     package static func fence(prefix: String, slot: Slot, term: Int) -> String {
         make(["fence", prefix, "\(slot)", "\(term)"])
     }
@@ -33,7 +33,7 @@ package enum MessageID {
         make(["gap", "\(slot)", "\(term)", unit])
     }
 
-    /// - Parameter token: The position. It can be a secret, and is not in the id.
+    /// - Parameter token: The position. It can be a secret, and so is not part of the ID.
     package static func cursor(unit: String, token: String) -> String {
         make(["cursor", unit, digest(token)])
     }

@@ -1,12 +1,10 @@
-/// A message to be published.
 package struct OutgoingMessage: Sendable {
     package var subject: String
-    /// Names and encoded values.
+    /// The headers, with encoded values.
     package var headers: [(name: String, value: String)]
     package var payload: [UInt8]
-    /// Stored once within the stream's window of duplicates.
+    /// An ID that the stream stores once within its window of duplicates.
     package var messageID: String?
-    /// The stream that must take it.
     package var expectedStream: String?
 
     package init(

@@ -2,28 +2,28 @@ import Basics
 import JSONBytes
 package import Realtime
 
-/// What a relay writes into the stream, and readers get from it.
+/// A message that a relay writes to the stream and readers receive from it.
 ///
 ///     <prefix>.<source>.<channel>.<event>     an event; its data is the payload
 ///     <prefix>.<source>.<channel>.relay=3Agap events of a channel may be missing
-///     <prefix>._relay.<slot>.term             the slot is another relay's from here on: that of the payload
+///     <prefix>._relay.<slot>.term             the relay in the payload owns the slot from here on
 ///
-/// Names are in the subject, as tokens; those that are too long are in headers, with what a subject does not say. Messages that
-/// other clients of NATS have published, without any of these headers, are events, too.
+/// The subject contains names as tokens. Headers contain names that are too long, and everything that a subject does
+/// not express. Messages from other NATS clients without any of these headers are events, too.
 package struct RelayMessage: Sendable {
     package enum Content: Sendable {
         case event(RealtimeEvent)
         case gap(RelayGap)
-        /// The relay is the payload; nil if an older version wrote it.
+        /// The relay is in the payload; nil if an older version wrote it.
         case fence(Slot, by: RelayID?)
     }
 
-    /// Who wrote it: the owner of a slot.
+    /// The author of a message: the owner of a slot.
     package struct Author: Hashable, Sendable {
-        /// What has one source; the slot follows from it. The fence of a slot has none.
+        /// The part of the work with one source, which determines the slot. Nil for the fence of a slot.
         package var unit: String?
         package var term: Int
-        /// Counts what the owner wrote of this unit in this term, which may be stored in another order.
+        /// The number of the message among those of this unit and term, which may be stored in another order.
         package var sequence: Int?
 
         package init(unit: String?, term: Int, sequence: Int? = nil) {
@@ -34,13 +34,13 @@ package struct RelayMessage: Sendable {
     package var content: Content
     /// `pusher`, `matrix` or `pydio`; `_relay` for fences.
     package var source: String
-    /// Nil if no relay wrote it.
+    /// Nil if the message is not from a relay.
     package var author: Author?
-    /// When the relay received it, in milliseconds since 1970.
+    /// The time at which the relay received it, in milliseconds since 1970.
     package var time: Int64?
-    /// The event's own, such as that of a Matrix event.
+    /// The event's own ID, such as that of a Matrix event.
     package var id: String?
-    /// Whether the owner before may have written it, too: both were subscribed when the slot was handed over.
+    /// Whether the previous owner may have written it, too, because both were subscribed during a handover.
     package var mayBeRepeated: Bool
 
     package init(
@@ -51,21 +51,19 @@ package struct RelayMessage: Sendable {
         self.mayBeRepeated = mayBeRepeated
     }
 
-    /// - Parameter relay: Who writes it.
     package static func fence(_ slot: Slot, term: Int, by relay: RelayID) -> RelayMessage {
         RelayMessage(.fence(slot, by: relay), source: fenceSource, author: Author(unit: nil, term: term))
     }
 
-    /// Where the fences of a slot are.
     package static func fenceSubject(_ slot: Slot, prefix: String) -> String { "\(prefix).\(fenceSource).\(slot).term" }
 
-    /// As a fence of that sequence; nil if it is something else.
+    /// Returns the message as a fence with a sequence number, or nil if it is not a fence.
     package func fence(sequence: UInt64) -> SlotFence? {
         guard case .fence(_, let relay) = content, let author else { return nil }
         return SlotFence(term: author.term, relay: relay, sequence: sequence)
     }
 
-    /// Whose term it is.
+    /// The slot of its term.
     package var slot: Slot? {
         if case .fence(let slot, _) = content { return slot }
         return author?.unit.map { Slot(of: $0) }
@@ -73,22 +71,21 @@ package struct RelayMessage: Sendable {
 
     package static let fenceSource = "_relay"
 
-    /// Headers that are read.
     package static let headerNames = [
         Header.event, Header.channel, Header.user, Header.origin, Header.time, Header.id, Header.unit, Header.term,
         Header.sequence, Header.isRepeat,
     ]
 }
 
-/// A time in which events of a channel may have been missed.
+/// A period in which events of a channel may have been missed.
 package struct RelayGap: Hashable, Sendable {
     package static let eventName = "relay:gap"
 
     package var channel: String?
-    /// Milliseconds since 1970.
+    /// In milliseconds since 1970.
     package var start: Int64
     package var end: Int64
-    /// Such as `takeover`.
+    /// The reason, such as `takeover`.
     package var reason: String
 
     package init(channel: String?, start: Int64, end: Int64, reason: String) {
@@ -127,7 +124,7 @@ private enum Header {
 
 extension RelayMessage {
     /// - Parameters:
-    ///   - prefix: Of all subjects of the stream.
+    ///   - prefix: The prefix of the stream's subjects.
     ///   - messageID: See ``MessageID``.
     package func outgoing(prefix: String, messageID: String, stream: String) -> OutgoingMessage {
         var headers: [(name: String, value: String)] = []
@@ -159,7 +156,7 @@ extension RelayMessage {
             subject: subject, headers: headers, payload: payload, messageID: messageID, expectedStream: stream)
     }
 
-    /// What relays write of themselves.
+    /// The origin of relays' own messages.
     private static let ownOrigin = "relay"
 
     private static func text(_ origin: EventOrigin) -> String? {
@@ -180,13 +177,14 @@ extension RelayMessage {
         return "\(prefix).\(SubjectToken.encode(source)).\(token).\(name)"
     }
 
-    /// The channel without the source's name, which all of its channels begin with; Pusher's have no such beginning.
+    /// Returns a token for the channel without the name of its source, which is the prefix of all its channels except
+    /// for Pusher's.
     package static func token(of channel: String?, _ source: String) -> String {
         SubjectToken.encode(
             channel.map { $0.hasPrefix(source + ":") ? $0.dropFirst(source.count + 1).description : $0 } ?? "")
     }
 
-    /// Whether the channel can be read back from its token.
+    /// Returns whether the channel can be decoded from its token.
     private static func isWhole(_ token: String, of channel: String?, _ source: String) -> Bool {
         guard let channel else { return token == "=" }
         return !SubjectToken.isDigest(token) && token != "=" && (source == "pusher" || channel.hasPrefix(source + ":"))
@@ -202,13 +200,13 @@ extension RelayMessage {
 // MARK: - Reading
 
 extension RelayMessage {
-    /// What a message cannot be read for.
+    /// The part of a message that cannot be read.
     package enum Malformed: Error, Hashable, Sendable {
-        /// Not `<prefix>.<source>.<channel>.<event>`.
+        /// The subject, which is not `<prefix>.<source>.<channel>.<event>`.
         case subject
-        /// Which one.
+        /// The header with this name.
         case header(String)
-        /// Not UTF-8, or no gap.
+        /// The payload, which is not UTF-8 or not a gap.
         case payload
 
         package var reason: String {
@@ -220,7 +218,7 @@ extension RelayMessage {
         }
     }
 
-    /// - Parameter header: The value of a header, as it came.
+    /// - Parameter header: Returns the received value of a header.
     package init(
         subject: String, prefix: String, payload: [UInt8], header: (String) -> String?
     ) throws(Malformed) {

@@ -1,12 +1,12 @@
-/// Any text as the value of a NATS header, and back.
+/// Encodes any text as the value of a NATS header, and decodes it.
 ///
-/// Servers and clients trim, replace and misread values: an empty one makes all headers unreadable (libnats 3.4.1), and the
-/// text `Nats-Msg-Id` in one can switch the detection of duplicates off. So the bytes 20 to 7E stand for themselves, but for
-/// `%` and for a space at either end; others are `%` and two upper-case hexadecimal digits, the empty text is `%`, and
-/// `Nats-` is `Nats%2D`.
+/// Servers and clients trim, replace and misread values: an empty one makes all headers unreadable (libnats 3.4.1), and
+/// the text `Nats-Msg-Id` in one can switch off the detection of duplicates. Therefore only the bytes 20 to 7E are
+/// unchanged, except for `%` and a space at either end. Other bytes become `%` and two uppercase hexadecimal digits,
+/// the empty text becomes `%`, and `Nats-` becomes `Nats%2D`.
 package enum HeaderValue {
     package static func encode(_ text: String) -> String {
-        if isPlain(text) { return text }  // as most are
+        if isPlain(text) { return text }  // the most common case
         guard !text.isEmpty else { return "%" }
         let bytes = Array(text.utf8)
         var value: [UInt8] = []
@@ -22,7 +22,7 @@ package enum HeaderValue {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// Whether it stands for itself.
+    /// Returns whether encoding leaves the text unchanged.
     private static func isPlain(_ text: String) -> Bool {
         guard let first = text.utf8.first, let last = text.utf8.last, first != 0x20, last != 0x20 else { return false }
         return isSafe(text, allowing: isPlain)
@@ -30,7 +30,7 @@ package enum HeaderValue {
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte <= 0x7E && byte != UInt8(ascii: "%") }
 
-    /// Whether a text has only bytes that are allowed, and not the text `Nats-` in it.
+    /// Returns whether a text contains only allowed bytes, and not the text `Nats-`.
     package static func isSafe(_ text: String, allowing isAllowed: (UInt8) -> Bool) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -44,7 +44,7 @@ package enum HeaderValue {
         }
     }
 
-    /// - Returns: Nil for what is not UTF-8, or escaped wrongly.
+    /// - Returns: The text; nil if it is not UTF-8 or is escaped incorrectly.
     package static func decode(_ value: String) -> String? {
         guard value != "%" else { return "" }
         var bytes: [UInt8] = []

@@ -1,25 +1,25 @@
 import Basics
 
-/// Any name as one token of a NATS subject, and back: reversible, and a valid key of a bucket, too.
+/// Encodes any name as one token of a NATS subject, reversibly. The token is also a valid key of a bucket.
 ///
-/// Letters, digits, `-` and `_` stand for themselves; every other byte of the UTF-8 is `=` and two upper-case hexadecimal
-/// digits, and the empty name is `=`. What is longer than ``maximumLength`` is named by its digest, which cannot be read
-/// back: the full name then stands in a header.
+/// Letters, digits, `-` and `_` are unchanged. Every other byte of the UTF-8 becomes `=` and two uppercase hexadecimal
+/// digits, and the empty name becomes `=`. A token longer than ``maximumLength`` is replaced by its digest, which
+/// cannot be decoded: a header then contains the full name.
 package enum SubjectToken {
-    /// Bytes of a token.
+    /// The maximum length of a token in bytes.
     package static let maximumLength = 128
 
     package static func encode(_ name: String) -> String {
         let bytes = name.utf8
-        if !bytes.isEmpty, bytes.count <= maximumLength, bytes.allSatisfy(isPlain) { return name }  // as most are
+        if !bytes.isEmpty, bytes.count <= maximumLength, bytes.allSatisfy(isPlain) { return name }  // the usual case
         let token = escape(Array(bytes))
         return token.utf8.count <= maximumLength ? token : digest(of: name)
     }
 
-    /// Whether a token that ``encode(_:)`` made is a digest.
+    /// Returns whether a token from ``encode(_:)`` is a digest.
     package static func isDigest(_ token: String) -> Bool { token.hasPrefix("=~") }
 
-    /// - Returns: Nil for what ``encode(_:)`` does not make, and for a digest.
+    /// - Returns: The name; nil for a digest or a token that ``encode(_:)`` does not produce.
     package static func decode(_ token: String) -> String? {
         guard token != "=" else { return "" }
         guard !token.isEmpty else { return nil }
@@ -58,7 +58,7 @@ package enum SubjectToken {
         "=~" + Digest.sha256(Array(name.utf8)).prefix(16).map { Hex.text($0) }.joined().lowercased()
     }
 
-    /// Whether it stands for itself.
+    /// Returns whether encoding leaves the byte unchanged.
     package static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -1,22 +1,23 @@
 import Basics
 
-/// Looking for what the servers have lost of slots in hand, and for what they tell nobody of the others.
+/// Looking for lost records and fences of held slots, and for unreported records of other slots.
 extension OwnershipMachine {
-    /// Slots in hand that are asked for at once, and as many others.
+    /// The number of held slots to query at once, and of others.
     private static let maximumAudits = 4
 
-    /// Asks the leader for some records and fences of what is in hand, in turn: it may have lost them, and with them the next owner
-    /// its knowledge of the term. Readers would drop what we write below that of another relay, for ever. Of other slots it asks
-    /// for records: what comes to light when another server leads is told to nobody, and may name us as the owner.
+    /// Queries the leader for some records and fences of held slots, in turn. If the leader has lost them, the next
+    /// owner won't know the term, and readers would forever drop what we write below another relay's term. For other
+    /// slots, queries the records: one that reappears when another server leads is not reported to anyone, and may name
+    /// us as the owner.
     mutating func audit() {
-        // Before the first taking, everything is being read.
+        // Before the first taking, everything is being read anyway.
         guard firstTaking != nil, audits.asked.isEmpty, audits.askedFences.isEmpty else { return }
         var (own, others) = ([Slot](), [Slot]())
         for slot in configuration.slots {
             switch holdings[slot] {
             case .held: own.append(slot)
             case nil where freeSince[slot] == nil: others.append(slot)
-            case nil, .taking, .fencing, .draining, .releasing: continue  // on their way from one relay to another
+            case nil, .taking, .fencing, .draining, .releasing: continue  // moving from one relay to another
             }
         }
         for slot in Self.turn(of: own, after: audits.last.own) {
@@ -42,10 +43,10 @@ extension OwnershipMachine {
         return (later + slots).prefix(min(slots.count, maximumAudits))
     }
 
-    /// Looks whose the last fence is, and then writes our record again: see ``fenceRead(_:_:now:)``. The record is asked for twice:
-    /// a leader may be behind when it begins.
+    /// Checks who owns the last fence, and then writes our record again: see ``fenceRead(_:_:now:)``. Queries the
+    /// record twice, because a leader may be behind when it starts.
     ///
-    /// - Parameter record: Of the leader, where ours should be.
+    /// - Parameter record: The leader's record in place of ours.
     mutating func restoreIfForgotten(_ slot: Slot, _ record: SlotRecord?, _ now: MonotonicInstant) {
         guard case .held(let term) = holdings[slot] else { return }
         let isThere = record.map { isOurs($0) && $0.term == term } ?? false
@@ -56,12 +57,13 @@ extension OwnershipMachine {
         order(.readFence(slot))
     }
 
-    // MARK: Whose the last fence is
+    // MARK: Owner of the last fence
 
-    /// Whether the last fence of a slot in hand is still ours. A stream keeps messages for so long only: without any or after an
-    /// older one ours is written again, since it tells others the term when the bucket has lost our record. One of a higher term is
-    /// of a relay whose record is lost, too, and since then readers drop what is sent here. One of the same term is there if the
-    /// stream has lost ours, and then two relays have sent in one term.
+    /// Checks whether the last fence of a held slot is still ours. A stream keeps messages only for a limited time. If
+    /// there is no fence or an older one, ours is written again, since it shows others the term when the bucket has
+    /// lost our record. A fence of a higher term belongs to a relay whose record is lost, too; since then, readers drop
+    /// what is sent here. Another relay's fence of the same term means that the stream has lost ours and that two
+    /// relays have sent in one term.
     mutating func compare(_ slot: Slot, _ term: Int, _ fence: SlotFence?) {
         guard let fence, fence.term >= term else {
             return order(.fence(slot, term: term, over: fence?.sequence ?? 0))
@@ -70,14 +72,15 @@ extension OwnershipMachine {
         if isOurs { restore(slot) } else { giveUp(slot, term, to: fence.relay) }
     }
 
-    /// The bucket has lost our record. The stream says that the term is ours, or has dropped its fence so lately that it still takes
-    /// no other one. Of two relays that write theirs again, the one with the lower term sees the other's.
+    /// Writes our record again, which the bucket has lost. The stream confirms that the term is ours, or has dropped
+    /// its fence so recently that it still accepts no other one. Of two relays that write theirs again, the one with
+    /// the lower term sees the other's.
     mutating func restore(_ slot: Slot) {
         guard audits.lost.contains(slot), let own = records[slot] else { return }
         order(.write(ownWrite(slot, own.record, over: own.revision)))
     }
 
-    /// - Parameter relay: Whose the last fence is; nil if an older version wrote it.
+    /// - Parameter relay: The owner of the last fence; nil if an older version wrote it.
     private mutating func giveUp(_ slot: Slot, _ term: Int, to relay: RelayID?) {
         guard let revision = records[slot]?.revision else { return }
         if let record = audits.replacements[slot], let owner = record.owner, owner == relay, record.term == term {
@@ -87,7 +90,7 @@ extension OwnershipMachine {
         if move?.slot == slot { move = nil }
         order(.drop(slot))
         order(.report(.taken(slot, by: relay)))
-        // Since when readers drop what was sent nobody knows.
+        // It is unknown since when readers have dropped what was sent.
         release(slot, term, revision, heir: nil, 0)
     }
 }

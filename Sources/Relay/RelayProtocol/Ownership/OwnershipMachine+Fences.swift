@@ -1,11 +1,11 @@
 package import Basics
 
-/// What tells readers of the stream that a slot has another owner from there on.
+/// A message that shows readers of the stream that a slot has another owner from there on.
 package struct SlotFence: Hashable, Sendable {
     package let term: Int
     /// Nil if an older version wrote it.
     package let relay: RelayID?
-    /// In the stream.
+    /// The sequence number in the stream.
     package let sequence: UInt64
 
     package init(term: Int, relay: RelayID?, sequence: UInt64) {
@@ -13,26 +13,25 @@ package struct SlotFence: Hashable, Sendable {
     }
 }
 
-/// What has come of writing a fence.
 package enum FenceOutcome: Hashable, Sendable {
     /// Stored, and not as a duplicate: the term is ours.
     case stored
-    /// The stream knows one of that term, ours or another relay's.
+    /// The stream already has a fence of that term, ours or another relay's.
     case known
-    /// Another one came after the one that it was to be written over: that is read first.
+    /// Another fence came after the one to overwrite, and must be read first.
     case refused
-    /// Nobody knows whether it is there: it is written again.
+    /// The fence may or may not be stored, and is written again.
     case failed
 }
 
-/// The fences in the stream, each written over the last one. The stream keeps one of each slot and term, whoever writes it, and so
-/// each term has one owner, even if the bucket loses a record that it has acknowledged, and gives its term to another relay: as long as
-/// it keeps them. What it drops is written again.
+/// The fences in the stream, each written over the last one. The stream keeps one for each slot and term, whoever
+/// writes it. Each term thus has one owner, even if the bucket loses a record that it has acknowledged and gives its
+/// term to another relay. This holds while the stream keeps the fences; dropped ones are written again.
 extension OwnershipMachine {
-    // MARK: Before a slot is taken
+    // MARK: Before taking a slot
 
-    /// The term of the last fence of a slot; nil if that is still to be asked for. A term that the bucket does not know is used,
-    /// too: of a new bucket beside a stream that was kept, or of one that has lost what it had acknowledged.
+    /// Returns the term of the last fence of a slot, or nil if it must still be queried. A term that the bucket does
+    /// not know counts, too: the bucket may be new beside an old stream, or may have lost what it had acknowledged.
     mutating func lastFence(_ slot: Slot, _ now: MonotonicInstant) -> Int? {
         if case .known(let term) = fences[slot] { return term }
         guard !isFenceAwaited(slot, now) else { return nil }
@@ -49,7 +48,7 @@ extension OwnershipMachine {
         }
     }
 
-    /// The last fence of a slot in the stream; nil without any.
+    /// Reports the last fence of a slot in the stream, or nil if there is none.
     package mutating func fenceRead(_ slot: Slot, _ fence: SlotFence?, now: MonotonicInstant) {
         advance(now)
         audits.askedFences.remove(slot)
@@ -67,14 +66,14 @@ extension OwnershipMachine {
                 holdings[slot] = .fencing(term: term, after: predecessor, .writing)
                 order(.fence(slot, term: term, over: fence?.sequence ?? 0))
             } else {
-                // Also if somebody has purged the stream, and it still knows the id: a higher term has another one.
+                // Also if the stream was purged but still knows the ID: a higher term has another one.
                 drain(slot, heir: nil)
             }
         case .fencing, .taking, .draining, .releasing, nil: return
         }
     }
 
-    /// The leader could not be asked: it is asked again a little later.
+    /// Reports that the leader could not be queried. The query is repeated a little later.
     package mutating func fenceReadFailed(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
         audits.askedFences.remove(slot)
@@ -85,7 +84,7 @@ extension OwnershipMachine {
         }
     }
 
-    // MARK: When it was taken
+    // MARK: After taking a slot
 
     package mutating func fenceWritten(_ slot: Slot, term: Int, _ outcome: FenceOutcome, now: MonotonicInstant) {
         advance(now)
@@ -99,7 +98,7 @@ extension OwnershipMachine {
         case .held(term):
             switch outcome {
             case .stored, .known: restore(slot)
-            case .refused, .failed: return  // it is looked for again
+            case .refused, .failed: return  // it is queried again
             }
         case .fencing, .held, .taking, .draining, .releasing, nil: return
         }
@@ -107,7 +106,7 @@ extension OwnershipMachine {
 
     private mutating func begin(_ slot: Slot, _ term: Int, _ predecessor: Predecessor) {
         (holdings[slot], begunTerms[slot]) = (.held(term: term), term)
-        audits.forget(slot)  // that was another term
+        audits.forget(slot)  // those belong to another term
         isDue = true
         order(.start(slot, term: term, predecessor))
     }

@@ -1,22 +1,22 @@
 package import Basics
 
-/// Giving back, for good or one slot.
+/// Giving back all slots or one.
 extension OwnershipMachine {
-    /// Everything is given back, and nothing is taken any more. Each slot is kept until another relay is ready for it, for
+    /// Gives back everything and takes nothing any more. Each slot is kept until another relay is ready for it, but for
     /// ``Configuration/handOverLimit`` at most.
     package mutating func leave(now: MonotonicInstant) {
         advance(now)
         guard !isLeaving else { return }
         leavingSince = now
-        if case .announced = move?.step { move = nil }  // all are asked for it now
-        // What is being taken begins with what was kept of it.
+        if case .announced = move?.step { move = nil }  // all slots are offered now
+        // A slot that is being taken starts with the events that were kept for it.
         for slot in preparations.keys.sorted() where holdings[slot] == nil { unprepare(slot) }
         beat(now)
         isDue = true
         finishIfEmpty()
     }
 
-    /// Gives back what others are ready for, or what nobody will be.
+    /// Gives back slots for which another relay is ready, or for which none will be.
     mutating func handOver() {
         guard let leavingSince else { return }
         let others = loads(lastNow).keys.filter { $0 != configuration.relay }
@@ -27,16 +27,17 @@ extension OwnershipMachine {
         }
     }
 
-    /// What was prepared of the slot is all there is of that time, and goes on its way once the fence is there.
+    /// The prepared events of the slot are the only ones from that time. They are published once the fence is stored.
     func keepsEvents(_ slot: Slot) -> Bool {
         if case .fencing(_, .handedOver, _) = holdings[slot] { true } else { false }
     }
 
-    /// All that was sent of a slot is acknowledged, and nothing more is sent.
+    /// Reports that everything sent for a slot is acknowledged and nothing more is sent.
     ///
     /// - Parameters:
-    ///   - settled: When its sources had stopped, in milliseconds since 1970.
-    ///   - isWhole: Whether all that was sent until then had come. If not, who listens already has missed something all the same.
+    ///   - settled: The time at which its sources had stopped, in milliseconds since 1970.
+    ///   - isWhole: Whether everything sent until then had arrived. If not, a relay that is already listening has
+    ///     missed something all the same.
     package mutating func drained(_ slot: Slot, settled: Int64? = nil, isWhole: Bool = true, now: MonotonicInstant) {
         advance(now)
         guard case .draining(let term, let heir) = holdings[slot], let revision = records[slot]?.revision else {
@@ -52,7 +53,7 @@ extension OwnershipMachine {
             order(.drain(slot))
         case .fencing(let term, let predecessor, _):
             guard let revision = records[slot]?.revision else { return }
-            // Nobody has listened since the predecessor stopped, or what was kept of it goes.
+            // There were no listeners since the predecessor stopped, or their events are discarded.
             order(.drop(slot))
             release(slot, term, revision, heir: heir.map { .chosen($0.relay) }, predecessor.limit)
         case .taking, .draining, .releasing, nil: return

@@ -1,9 +1,9 @@
 import Basics
 
-/// Slots that go to a relay with fewer, one at a time: its sources start there before they stop here.
+/// Moving slots to a relay with fewer, one at a time. Their sources start there before they stop here.
 extension OwnershipMachine {
-    /// Begins to move a slot to a relay that has far fewer, and has lived for a while: a process that fails again and again gets
-    /// none.
+    /// Starts to move a slot to a relay that has far fewer and has been alive for a while. A process that keeps failing
+    /// gets none.
     mutating func evenOut(_ loads: [RelayID: Int], _ now: MonotonicInstant) {
         guard move == nil, let own = loads[configuration.relay] else { return }
         let settled = loads.filter { relay, _ in
@@ -22,7 +22,7 @@ extension OwnershipMachine {
         guard let slot = assignment.favourite(of: ours, for: heir) else { return }
         guard let term = held[slot] else { return }
         guard case .held = holdings[slot] else {
-            // Nothing flows that could be missed.
+            // There are no events that could be missed.
             move = Move(slot: slot, term: term, heir: heir, step: .givingBack)
             return drain(slot, heir: .chosen(heir))
         }
@@ -30,7 +30,7 @@ extension OwnershipMachine {
         hasNews = true
     }
 
-    /// What heartbeats say of the slot that is moved.
+    /// The announcement of the moving slot in heartbeats.
     package var announced: Heartbeat.Move? {
         guard let move else { return nil }
         switch move.step {

@@ -1,8 +1,8 @@
 package import Basics
 
-/// Slots of relays that leave or move them: their sources start here before they stop there.
+/// Preparing slots of relays that leave or move them. Their sources start here before they stop there.
 extension OwnershipMachine {
-    /// The sources of a slot have begun, and what they give is kept.
+    /// Reports that the sources of a slot have started and that their events are kept.
     package mutating func prepared(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
         guard preparations[slot]?.isReady == false else { return }
@@ -11,24 +11,24 @@ extension OwnershipMachine {
         isDue = true
     }
 
-    /// What heartbeats say: the slots that are ready, with the terms of those that leave.
+    /// The slots reported as ready in heartbeats, with the terms of the leaving owners.
     var ready: [Slot: Int] { preparations.compactMapValues { $0.isReady ? $0.term : nil } }
 
-    /// - Parameter term: Of the one that leaves.
+    /// - Parameter term: The term of the leaving owner.
     func isReady(_ relay: RelayID, for slot: Slot, term: Int) -> Bool {
         guard relay == configuration.relay else { return relays[relay]?.heartbeat.ready[slot] == term }
         return ready[slot] == term
     }
 
-    /// Whether a slot was given back for us only after our sources had begun.
+    /// Whether a slot was given back for us only after our sources had started.
     func wasPrepared(_ slot: Slot, for record: SlotRecord) -> Bool {
         record.heir == .ready(configuration.relay) && isReady(configuration.relay, for: slot, term: record.term)
     }
 
-    /// Prepares what relays that leave have and we are to take, or what whoever is to take it has not prepared in time: it may
-    /// not see that they leave. What is moved here is prepared, too.
+    /// Prepares slots of leaving relays that are ours to take. Also prepares those that the designated relay has not
+    /// prepared in time, since it may not see that their owner is leaving, and those that are moved here.
     ///
-    /// - Returns: Whether relays that leave have anything.
+    /// - Returns: Whether leaving relays have any slots.
     mutating func prepareWhatIsLeft(_ loads: inout [RelayID: Int], _ fair: Int, _ now: MonotonicInstant) -> Bool {
         for slot in preparations.keys.sorted() where isWithdrawn(slot, now) { unprepare(slot) }
         let moved = relays.values.compactMap(\.heartbeat.move?.slot).filter { configuration.slots.contains($0) }
@@ -67,14 +67,14 @@ extension OwnershipMachine {
         nextOwner(slot, now) == configuration.relay
     }
 
-    /// To whom its owner is about to give it.
+    /// Returns the relay to which the owner is about to give the slot.
     func nextOwner(_ slot: Slot, _ now: MonotonicInstant) -> RelayID? {
         guard let move = heartbeatOfOwner(slot, now)?.move, move.slot == slot, move.term == records[slot]?.record.term
         else { return nil }
         return move.heir
     }
 
-    /// Its owner keeps it after all.
+    /// Whether the owner keeps the slot after all.
     private func isWithdrawn(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
         guard let record = records[slot]?.record, record.term == preparations[slot]?.term,
             let heartbeat = heartbeatOfOwner(slot, now)
@@ -82,7 +82,7 @@ extension OwnershipMachine {
         return !heartbeat.isLeaving && !isMovedHere(slot, now)
     }
 
-    /// The newest one of another relay that has the slot, and lives.
+    /// Returns the newest heartbeat of another, living relay that owns the slot.
     private func heartbeatOfOwner(_ slot: Slot, _ now: MonotonicInstant) -> Heartbeat? {
         guard let record = records[slot]?.record, let owner = record.owner, let sighting = relays[owner],
             sighting.heartbeat.incarnation == record.incarnation, !isSilent(sighting, now)
@@ -90,7 +90,7 @@ extension OwnershipMachine {
         return sighting.heartbeat
     }
 
-    /// Another relay has the slot.
+    /// Drops the preparation, because another relay owns the slot.
     mutating func dropPreparation(_ slot: Slot) {
         guard let term = preparations[slot]?.term, let record = records[slot]?.record, record.term > term,
             record.owner != configuration.relay

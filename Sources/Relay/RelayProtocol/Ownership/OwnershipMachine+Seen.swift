@@ -1,8 +1,8 @@
 package import Basics
 
-/// What comes from the bucket, and what follows for slots in hand.
+/// Input from the bucket, and its consequences for held slots.
 extension OwnershipMachine {
-    /// A heartbeat in the bucket. The same one again changes nothing.
+    /// Reports a heartbeat in the bucket. Repeating the same one has no effect.
     package mutating func heartbeatSeen(
         _ relay: RelayID, _ heartbeat: Heartbeat, revision: UInt64, now: MonotonicInstant
     ) {
@@ -12,8 +12,8 @@ extension OwnershipMachine {
             return
         }
         if let known = relays[relay] {
-            // Whatever differs is a sign of life: revisions can fall when another server leads (seen on 2.9.10), and a heartbeat
-            // that comes late stands in the place of a newer one.
+            // Any difference is a sign of life. Revisions can decrease when another server leads (seen on 2.9.10), and
+            // a late heartbeat can replace a newer one.
             guard revision != known.revision || heartbeat.number != known.number else { return }
             let newest = heartbeat.number > known.heartbeat.number ? heartbeat : known.heartbeat
             relays[relay] = Sighting(
@@ -28,7 +28,7 @@ extension OwnershipMachine {
         isDue = true
     }
 
-    /// A relay that lives should have the same units: what only one of them has is lost with it.
+    /// Living relays should have the same units: those that only one of them has are lost with it.
     private mutating func compareUnits(_ relay: RelayID) {
         guard let sighting = relays[relay], !sighting.isToldApart else { return }
         let (units, own) = (sighting.heartbeat.units, configuration.units)
@@ -37,7 +37,7 @@ extension OwnershipMachine {
         order(.report(.otherUnits(relay)))
     }
 
-    /// What the leader has of a relay that has been silent.
+    /// Reports the leader's heartbeat of a relay that was silent.
     package mutating func heartbeatRead(
         _ relay: RelayID, _ heartbeat: Heartbeat?, revision: UInt64, now: MonotonicInstant
     ) {
@@ -49,15 +49,15 @@ extension OwnershipMachine {
         isDue = true
     }
 
-    /// The leader could not be asked: it is asked again.
+    /// Reports that the leader could not be queried. The query is repeated.
     package mutating func heartbeatReadFailed(_ relay: RelayID, now: MonotonicInstant) {
         advance(now)
         relays[relay]?.isBeingRead = false
     }
 
-    /// The record of a slot, as seen or read; nil if there is none. Older ones than those that were seen before change nothing.
+    /// Reports the record of a slot, or nil if there is none. Records older than those seen before have no effect.
     ///
-    /// - Parameter isOfLeader: Whether the leader has said so: what is written next is written over that.
+    /// - Parameter isOfLeader: Whether the record is the leader's: the next write then overwrites it.
     package mutating func slotSeen(
         _ slot: Slot, record: SlotRecord?, revision: UInt64, isOfLeader: Bool = false, now: MonotonicInstant
     ) {
@@ -83,14 +83,15 @@ extension OwnershipMachine {
         if isOfLeader { restoreIfForgotten(slot, record, now) }
     }
 
-    /// What counts from now on.
+    /// Makes this record the current one.
     mutating func believe(_ slot: Slot, _ record: SlotRecord, _ revision: UInt64) {
         records[slot] = (record, revision)
         if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, lastNow) }
     }
 
-    /// Whether the stream has taken our fence of the term in hand. A record of that term from another relay, which a bucket brings
-    /// to light that has lost ours, counts for nothing then: each of the two would take the other one for the owner, for ever.
+    /// Whether the stream has accepted our fence of the held term. Another relay's record of that term, which appears
+    /// when a bucket has lost ours, is then ignored. Otherwise each of the two would forever consider the other one the
+    /// owner.
     private func hasFence(_ slot: Slot) -> Bool {
         switch holdings[slot] {
         case .held(let term), .draining(let term, _): begunTerms[slot] == term
@@ -99,18 +100,18 @@ extension OwnershipMachine {
         }
     }
 
-    /// Over which a slot is taken; zero if the bucket has nothing of it.
+    /// Returns the revision to overwrite when taking a slot; zero if the bucket has none.
     func lastRevision(of slot: Slot) -> UInt64 { records[slot]?.revision ?? deletions[slot] ?? 0 }
 
-    /// - Parameter revision: Zero if the bucket has nothing any more.
+    /// - Parameter revision: The revision to overwrite; zero if the bucket has none any more.
     mutating func ownWrite(_ slot: Slot, _ record: SlotRecord, over revision: UInt64) -> SlotWrite {
         guard revision == 0 else { return SlotWrite(slot: slot, record: record, revision: revision) }
         attempts += 1
         return SlotWrite(slot: slot, record: record, revision: 0, attempt: attempts)
     }
 
-    /// A record is a sign of life: its owner may have come back since the leader knew nothing newer of it, and its heartbeats may
-    /// not come here.
+    /// Treats a record as a sign of life: its owner may have returned since the leader had nothing newer of it, and its
+    /// heartbeats may not arrive here.
     private mutating func wroteRecord(_ owner: RelayID, _ now: MonotonicInstant) {
         if var sighting = relays[owner] {
             (sighting.time, sighting.isConfirmed, sighting.isBeingRead) = (now, false, false)
@@ -121,7 +122,7 @@ extension OwnershipMachine {
         }
     }
 
-    /// The record of a slot is none: it may be of a newer version, and is left alone.
+    /// Reports an invalid record of a slot. It may be of a newer version, and is left alone.
     package mutating func slotUnreadable(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
         rereads[slot] = nil
@@ -136,9 +137,9 @@ extension OwnershipMachine {
         finishIfEmpty()
     }
 
-    // MARK: Slots in hand
+    // MARK: Held slots
 
-    /// The leader could not be asked: it is asked again a little later.
+    /// Reports that the leader could not be queried. The query is repeated a little later.
     package mutating func readFailed(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
         guard holdings[slot] == nil else { return rereads[slot] = now + Self.readPause }
@@ -146,26 +147,26 @@ extension OwnershipMachine {
         isDue = true
     }
 
-    /// All that is in the bucket was seen once.
+    /// Reports that everything in the bucket was seen once.
     package mutating func readCompleted(now: MonotonicInstant) {
         advance(now)
         if firstTaking == nil { firstTaking = now + configuration.startPause }
         isDue = true
     }
 
-    /// What the newest record says of a slot in hand.
+    /// Applies the newest record to a held slot.
     mutating func settle(_ slot: Slot) {
         let newest = records[slot]
         let isOurs = newest.map { self.isOurs($0.record) } ?? false
         switch holdings[slot] {
         case nil:
-            // A write that was thought to have failed has arrived after all: the term is nobody else's.
+            // A write that seemed to have failed was stored after all: the term belongs to no one else.
             if isOurs, let newest { hold(slot, newest.record.term, after: .settled(nil)) }
         case .taking(let write, let predecessor):
             if newest?.record == write.record {
                 hold(slot, write.record.term, after: predecessor)
             } else if isOurs, let newest {
-                // An earlier write, which was thought to have failed.
+                // An earlier write, which seemed to have failed.
                 hold(slot, newest.record.term, after: .settled(nil))
             } else {
                 holdings[slot] = nil
@@ -176,7 +177,7 @@ extension OwnershipMachine {
             if !isOurs || newest?.record.term != term { lose(slot, to: newest?.record.owner) }
         case .releasing(let write):
             if isOurs, let newest {
-                // It has not arrived.
+                // The write was not stored.
                 let again = ownWrite(slot, write.record, over: newest.revision)
                 holdings[slot] = .releasing(again)
                 order(.write(again))
@@ -193,12 +194,12 @@ extension OwnershipMachine {
     mutating func hold(_ slot: Slot, _ term: Int, after predecessor: Predecessor) {
         holdings[slot] = .fencing(term: term, after: predecessor, .reading(isKnown: false))
         (freeSince[slot], preparations[slot]) = (nil, nil)
-        // It would number its messages anew, and the stream takes them for repeated ones.
+        // It would restart the numbering of its messages, and the stream would treat them as repeated.
         guard begunTerms[slot] ?? 0 < term else { return drain(slot, heir: nil) }
         order(.readFence(slot))
     }
 
-    /// Nothing is known of the end of a taking, or that it has not arrived yet: it may, as long as the record is the same.
+    /// Records a taking that is not stored or has an unknown result. It may still arrive while the record is unchanged.
     mutating func mayArriveLate(_ write: SlotWrite, _ predecessor: Predecessor) {
         guard lastRevision(of: write.slot) == write.revision, let limit = predecessor.limit else { return }
         lateTakings[write.slot] = (write.revision, min(limit, lateTakings[write.slot]?.limit ?? limit))
@@ -213,9 +214,8 @@ extension OwnershipMachine {
         finishIfEmpty()
     }
 
-    // MARK: What was written
+    // MARK: Results of writes
 
-    /// A heartbeat was acknowledged.
     package mutating func heartbeatStored(_ heartbeat: Heartbeat, now: MonotonicInstant) {
         if heartbeat.incarnation == incarnation, let sentAt = sentBeats.removeValue(forKey: heartbeat.number) {
             lastBeat = max(lastBeat ?? sentAt, sentAt)
@@ -234,7 +234,7 @@ extension OwnershipMachine {
         case .refused, .unknown:
             switch holdings[write.slot] {
             case .taking(write, _) where outcome == .refused: order(.readSlot(write.slot))
-            // It may end so again and again: servers know the ids of records that were purged for a while.
+            // This may happen repeatedly: after a purge, servers remember the IDs of records for a while.
             case .taking(write, _), .releasing(write): rereads[write.slot] = now + Self.readPause
             case .taking, .releasing, .fencing, .held, .draining, nil: break
             }

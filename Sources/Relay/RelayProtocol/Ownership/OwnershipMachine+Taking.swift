@@ -1,6 +1,6 @@
 import Basics
 
-/// What is free, and whose turn it is.
+/// Free slots, and which relay takes them.
 extension OwnershipMachine {
     mutating func takeWhatIsFree(now: MonotonicInstant) {
         guard let firstTaking else { return }
@@ -11,7 +11,7 @@ extension OwnershipMachine {
                 if freeSince[slot] == nil { freeSince[slot] = now }
             } else {
                 freeSince[slot] = nil
-                // It may have another one when the slot is free again.
+                // The fence may be another one when the slot is free again.
                 if case .known = fences[slot] { fences[slot] = nil }
             }
         }
@@ -26,10 +26,10 @@ extension OwnershipMachine {
             let isOverdue = now - since > configuration.observerWait
             let taker = isOverdue ? configuration.relay : taker(of: slot, loads, fair)
             guard let taker else { continue }
-            // What is prepared here counts already.
+            // A slot prepared here is already counted.
             if taker != configuration.relay || preparations[slot] == nil { loads[taker, default: 0] += 1 }
             guard taker == configuration.relay, !isFenceAwaited(slot, now) else { continue }
-            // An answer that is under way tells of what was there before: the taking would count as failed.
+            // A pending answer shows an older state, so the taking would count as failed.
             guard !audits.asked.contains(slot) else { continue }
             writes += 1
             take(slot, now)
@@ -46,7 +46,7 @@ extension OwnershipMachine {
             fences[slot] = .failed(until: now + configuration.observerWait)
             return order(.report(.termsExhausted(slot)))
         }
-        // Of a term that the bucket knows nothing of, nothing is known.
+        // For a term unknown to the bucket, nothing is known.
         let predecessor = term > known?.record.term ?? 0 ? .settled(nil) : predecessor(of: slot, known?.record)
         var record = SlotRecord(owner: configuration.relay, incarnation: incarnation, term: term + 1)
         switch predecessor {
@@ -69,9 +69,10 @@ extension OwnershipMachine {
         return .settled(beat.settled)
     }
 
-    // MARK: What others may rely on
+    // MARK: Guarantees for others
 
-    /// Up to when all of what we have or had is in the stream, as far as is known here; nil if there is nothing to consider.
+    /// The time up to which everything of our present and former slots is in the stream, as far as known here; nil if
+    /// there is nothing to consider.
     var limitOfSettled: Int64? {
         let isLost = records.values.contains {
             $0.record.owner == configuration.relay && $0.record.incarnation < incarnation
@@ -80,38 +81,38 @@ extension OwnershipMachine {
         return ((isLost ? [lostSettled ?? 0] : []) + taking + lateTakings.values.map(\.limit)).min()
     }
 
-    /// Up to when all of what does not flow here is in the stream.
+    /// Returns the time up to which everything is in the stream, for a slot that doesn't flow here.
     private func predecessor(of holding: Holding) -> Predecessor? {
         switch holding {
         case .taking(_, let predecessor), .fencing(_, let predecessor, _): predecessor
-        // Until that is stored, whoever takes the slot goes by our heartbeats.
+        // Until that is stored, a relay that takes the slot relies on our heartbeats.
         case .releasing(let write): write.record.settled.map { .settled($0) }
         case .held, .draining: nil
         }
     }
 
-    /// What others are told of a slot in hand, if they take it now.
+    /// Returns what other relays learn about a held slot if they take it now.
     func settled(of slot: Slot) -> Int64? {
         if let predecessor = holdings[slot].flatMap({ predecessor(of: $0) }) { return predecessor.limit }
         return predecessor(of: slot, records[slot]?.record).limit
     }
 
-    /// Nobody owns it, or who does is dead or has lost it.
+    /// Whether the slot has no owner, or the owner is dead or has lost it.
     func isFree(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
         guard !unreadable.contains(slot) else { return false }
         guard let record = records[slot]?.record, let owner = record.owner else { return true }
         guard owner != configuration.relay else { return record.incarnation < incarnation }
-        guard let sighting = relays[owner] else { return false }  // there are too many relays to remember this one
+        guard let sighting = relays[owner] else { return false }  // too many relays to remember this one
         return sighting.heartbeat.incarnation > record.incarnation || isSilent(sighting, now)
     }
 
-    /// For so long that it has given up by itself, and the leader has nothing newer of it: what comes here by itself may have
-    /// stopped to come.
+    /// Whether a relay has been silent for so long that it has given up by itself, and the leader has nothing newer of
+    /// it. The leader is queried because updates may have stopped arriving here.
     func isSilent(_ sighting: Sighting, _ now: MonotonicInstant) -> Bool {
         sighting.isConfirmed && now - sighting.time > wait(for: sighting)
     }
 
-    /// Who has longer times of its own gives up later.
+    /// A relay with longer times of its own gives up later.
     func wait(for sighting: Sighting) -> Duration {
         max(configuration.observerWait, sighting.heartbeat.observerWait)
     }
@@ -119,7 +120,7 @@ extension OwnershipMachine {
     private mutating func askForTheSilent(_ now: MonotonicInstant) {
         for (relay, sighting) in relays where now - sighting.time > wait(for: sighting) {
             guard !sighting.isConfirmed else {
-                // Who owns nothing, and will write nothing, is forgotten.
+                // Forget a relay that owns nothing and will write nothing.
                 if !records.values.contains(where: { $0.record.owner == relay }) { relays[relay] = nil }
                 continue
             }
@@ -131,7 +132,7 @@ extension OwnershipMachine {
 
     // MARK: Sharing
 
-    /// How many slots each living relay has.
+    /// Returns the number of slots of each living relay.
     func loads(_ now: MonotonicInstant) -> [RelayID: Int] {
         var loads = [configuration.relay: 0]
         for (relay, sighting) in relays
@@ -154,7 +155,7 @@ extension OwnershipMachine {
         return loads
     }
 
-    /// The relay with the highest weight among those that have less than their share.
+    /// Returns the relay with the highest weight among those with less than their share.
     mutating func taker(of slot: Slot, _ loads: [RelayID: Int], _ fair: Int) -> RelayID? {
         if let record = records[slot]?.record {
             if let heir = record.heir?.relay, loads[heir] != nil, refusing[heir] == nil { return heir }

@@ -1,31 +1,32 @@
 package import Basics
 import Realtime
 
-/// Who owns which slots, as one relay sees it: one heartbeat a relay, and one record a slot that is written only to take it
-/// or to give it back, conditionally (Documentation/Rules/relay.md, "Ownership records").
+/// The ownership of slots as seen by one relay: one heartbeat per relay, and one record per slot. A record is written,
+/// conditionally, only to take the slot or to give it back (Documentation/Rules/relay.md, "Ownership records").
 ///
-/// A holder stops by itself when none of its heartbeats was acknowledged for ``Configuration/holderLimit``, counted from
-/// when it was sent; others wait for ``Configuration/observerWait``, which is longer by more than clocks can differ. That
-/// two own a slot at once is thereby excluded; that what one has sent arrives later is not, so all that is sent carries the
-/// term.
+/// A holder stops by itself when none of its heartbeats was acknowledged for ``Configuration/holderLimit``, counted
+/// from when it was sent. Others wait for ``Configuration/observerWait``, which is longer by more than clocks can
+/// differ. This prevents two relays from owning a slot at once. It does not prevent messages from arriving later, so
+/// all messages carry the term.
 ///
-/// The clock goes on while the machine sleeps.
+/// The clock includes the time that the machine sleeps.
 package struct OwnershipMachine: Machine {
     package struct Configuration: Sendable {
         package let relay: RelayID
-        /// Those that have units.
+        /// The slots that contain units.
         package let slots: Set<Slot>
-        /// Tells apart relays with other units; empty if that does not matter.
+        /// A value that differs between relays with different units; empty to ignore it.
         package var units = ""
         package var heartbeatInterval = Duration.seconds(3)
-        /// An election of a server takes up to 11 s.
+        /// A server's election takes up to 11 s.
         package var holderLimit = Duration.seconds(15)
         package var observerWait = Heartbeat.usualObserverWait
-        /// How long nothing is taken at the start: relays that start together see each other first, and share at once.
+        /// The time at the start during which nothing is taken, so that relays that start together see each other
+        /// first, and share at once.
         package var startPause = Duration.zero
-        /// How long a relay that leaves keeps a slot until another one is ready for it.
+        /// The time for which a leaving relay keeps a slot until another one is ready for it.
         package var handOverLimit = Duration.seconds(5)
-        /// How long whoever is to have the slot has for that, before everybody else tries.
+        /// The time for the designated relay to get ready, before all others try.
         var heirLimit: Duration { handOverLimit / 2 }
 
         package init(relay: RelayID, slots: Set<Slot>) {
@@ -34,44 +35,45 @@ package struct OwnershipMachine: Machine {
     }
 
     package enum Action: Hashable, Sendable {
-        /// To be answered with ``heartbeatStored(_:now:)`` once it is acknowledged.
+        /// Answer with ``heartbeatStored(_:now:)`` once it is acknowledged.
         case beat(Heartbeat)
-        /// To be answered with ``writeEnded(_:_:now:)``.
+        /// Answer with ``writeEnded(_:_:now:)``.
         case write(SlotWrite)
-        /// What the leader has is to be told with ``slotSeen(_:record:revision:isOfLeader:now:)`` or ``readFailed(_:now:)``.
+        /// Report the leader's record with ``slotSeen(_:record:revision:isOfLeader:now:)`` or ``readFailed(_:now:)``.
         case readSlot(Slot)
-        /// What the leader has is to be told with ``heartbeatRead(_:_:revision:now:)`` or ``heartbeatReadFailed(_:)``.
+        /// Report the leader's heartbeat with ``heartbeatRead(_:_:revision:now:)`` or ``heartbeatReadFailed(_:)``.
         case readHeartbeat(RelayID)
-        /// The last fence in the stream is to be told with ``fenceRead(_:_:now:)`` or ``fenceReadFailed(_:now:)``.
+        /// Report the last fence in the stream with ``fenceRead(_:_:now:)`` or ``fenceReadFailed(_:now:)``.
         case readFence(Slot)
-        /// The slot is to be ours from its fence on, which is written over the last one, of that sequence; zero without
-        /// any. To be answered with ``fenceWritten(_:term:_:now:)``.
+        /// Write the fence from which the slot is ours over the last one, which has that sequence; zero if there is
+        /// none. Answer with ``fenceWritten(_:term:_:now:)``.
         case fence(Slot, term: Int, over: UInt64)
-        /// Its owner leaves, and we are to take it: its sources start, and what they give is kept. Once they have begun,
-        /// ``prepared(_:now:)`` is called. If the slot becomes ours, ``start(_:term:_:)`` comes in the end.
+        /// Start the slot's sources and keep their events, because its owner is leaving and we are to take it. Call
+        /// ``prepared(_:now:)`` once they have started. If the slot becomes ours, ``start(_:term:_:)`` follows.
         case prepare(Slot)
-        /// Its sources stop: another relay has it, or nothing is known any more.
+        /// Stop the slot's sources: another relay owns it, or its state is unknown.
         case unprepare(Slot)
-        /// The slot is ours, and its fence is in the stream: its sources start.
+        /// Start the slot's sources: it is ours, and its fence is in the stream.
         case start(Slot, term: Int, Predecessor)
-        /// Its sources stop; once all is acknowledged, ``drained(_:settled:now:)`` is called.
+        /// Stop the slot's sources. Call ``drained(_:settled:now:)`` once everything is acknowledged.
         case drain(Slot)
-        /// It is ours no more: nothing of it is sent, whatever waits.
+        /// Send nothing more of the slot, whatever is waiting: it is no longer ours.
         case drop(Slot)
         case report(OwnershipReport)
-        /// All is given back.
+        /// Everything has been given back.
         case finished
     }
 
-    /// Who had a slot before.
+    /// The previous owner of a slot.
     package enum Predecessor: Hashable, Sendable {
         case nobody
-        /// All that it had received before then is in the stream, in milliseconds since 1970; nil if that is not known.
+        /// Everything that it had received before this time is in the stream, in milliseconds since 1970; nil if
+        /// unknown.
         case settled(Int64?)
-        /// The same, and it stopped only after our sources had begun: see ``Action/prepare(_:)``.
+        /// Like ``settled(_:)``, but it stopped only after our sources had started: see ``Action/prepare(_:)``.
         case handedOver(Int64?)
 
-        /// Nil if nothing has to be told of.
+        /// Nil if there is nothing to report.
         package var limit: Int64? {
             switch self {
             case .nobody: nil
@@ -80,56 +82,56 @@ package struct OwnershipMachine: Machine {
         }
     }
 
-    /// What one has to do with a slot.
+    /// The state of a slot in this relay's hands.
     enum Holding: Hashable, Sendable {
-        /// Under way: to take it.
+        /// The write that takes it is pending.
         case taking(SlotWrite, after: Predecessor)
-        /// The record is ours. Without its fence the term is nobody's, so nothing is sent.
+        /// The record is ours. Nothing is sent, because without its fence the term has no owner.
         case fencing(term: Int, after: Predecessor, FenceStep)
         case held(term: Int)
         case draining(term: Int, heir: SlotRecord.Heir?)
-        /// Under way: to give it back.
+        /// The write that gives it back is pending.
         case releasing(SlotWrite)
     }
 
-    /// The start of the sources of a slot that is another relay's until it leaves.
+    /// The start of the sources of a slot that another relay owns until it leaves.
     struct Preparation: Sendable {
-        /// Of that relay.
+        /// The term of that relay.
         let term: Int
         var isReady = false
     }
 
-    /// What is known of the fences in the stream, for a slot that is to be taken.
+    /// The known fences in the stream, for a slot to be taken.
     enum FenceRead: Sendable {
         case asked
-        /// The term of the last one; zero without any.
+        /// The term of the last one; zero if there is none.
         case known(Int)
         case failed(until: MonotonicInstant)
     }
 
     enum FenceStep: Hashable, Sendable {
-        /// The last fence is asked for. If one of the term is known to be in the stream, it is not written again.
+        /// The last fence is being read. If one of the term is known to be in the stream, it is not written again.
         case reading(isKnown: Bool)
         case writing
         case waiting(until: MonotonicInstant)
     }
 
-    /// Looking for what the servers have lost of slots in hand, and for what is not told of others.
+    /// The search for lost records and fences of held slots, and for unreported records of others.
     struct Audits: Sendable {
-        /// Their records the leader is asked for.
+        /// The slots whose records are being queried.
         var asked: Set<Slot> = []
-        /// Their last fences are asked for.
+        /// The slots whose last fences are being queried.
         var askedFences: Set<Slot> = []
-        /// The leader has not had their records.
+        /// The slots whose records the leader did not have.
         var missed: Set<Slot> = []
-        /// The same, twice: they are being written again.
+        /// The slots whose records were missing twice and are being written again.
         var lost: Set<Slot> = []
-        /// What the leader has in the place of those that are lost.
+        /// The leader's records in place of the lost ones.
         var replacements: [Slot: SlotRecord] = [:]
-        /// Asked for last, of those in hand and of the others.
+        /// The slots queried last, among the held ones and the others.
         var last: (own: Slot?, other: Slot?)
 
-        /// The record is there, or the slot is in hand no more.
+        /// Called when the record exists, or the slot is no longer held.
         mutating func forget(_ slot: Slot) {
             missed.remove(slot)
             lost.remove(slot)
@@ -137,13 +139,13 @@ package struct OwnershipMachine: Machine {
         }
     }
 
-    /// A slot on its way to a relay that has fewer.
+    /// A slot that is moving to a relay with fewer.
     struct Move: Sendable {
         enum Step: Sendable {
-            /// Heartbeats say it, and the slot flows here until the other one is ready for it.
+            /// Announced in heartbeats. The slot flows here until the other relay is ready for it.
             case announced(until: MonotonicInstant)
             case givingBack
-            /// The other one takes it first.
+            /// The other relay may take it first.
             case given(until: MonotonicInstant)
         }
 
@@ -161,92 +163,91 @@ package struct OwnershipMachine: Machine {
     }
 
     struct Sighting: Sendable {
-        /// The newest.
         var heartbeat: Heartbeat
-        /// Of the one that was seen last, and its revision.
+        /// The number and revision of the heartbeat seen last.
         var number: Int
         var revision: UInt64
-        /// When the heartbeat that is the newest was seen first.
+        /// The time at which the newest heartbeat was first seen.
         var time: MonotonicInstant
-        /// When the relay was seen first.
+        /// The time at which the relay was first seen.
         let first: MonotonicInstant
-        /// The leader has no newer one, though it should: see ``OwnershipMachine/isSilent(_:_:)``.
+        /// Whether the leader has no newer heartbeat although it should: see ``OwnershipMachine/isSilent(_:_:)``.
         var isConfirmed = false
         var isBeingRead = false
-        /// Since when it is known to leave.
+        /// The time since which it is known to be leaving.
         var leavingSince: MonotonicInstant?
-        /// It was told that its units are not ours.
+        /// Whether its different units were reported.
         var isToldApart = false
     }
 
-    /// Relays that are remembered: what strangers write into the bucket must not fill the memory.
+    /// The maximum number of remembered relays, so that writes of strangers to the bucket cannot exhaust memory.
     static let maximumRelays = 4096
-    /// Writes of records under way.
     static let maximumWrites = 16
-    /// Before the leader is asked again for what it could not tell.
+    /// The pause before repeating a failed query to the leader.
     static let readPause = Duration.milliseconds(500)
 
     package let configuration: Configuration
     package private(set) var incarnation = 1
-    /// When the newest heartbeat of this incarnation that was acknowledged had been sent.
+    /// The time at which the newest acknowledged heartbeat of this incarnation was sent.
     package internal(set) var lastBeat: MonotonicInstant?
     var records: [Slot: (record: SlotRecord, revision: UInt64)] = [:]
-    /// Of slots whose records were deleted: the revision of what marks it.
+    /// The revisions of deletion markers, for slots whose records were deleted.
     var deletions: [Slot: UInt64] = [:]
-    /// Slots whose records are none: nobody takes them until that is mended.
+    /// The slots with invalid records, which no relay takes until they are repaired.
     var unreadable: Set<Slot> = []
     var fences: [Slot: FenceRead] = [:]
     var holdings: [Slot: Holding] = [:]
-    /// Slots whose taking may still arrive: the revision that it is written over, and up to when all of the slot is in the
-    /// stream. Heartbeats say no more than that, since whoever takes the slot next goes by them.
+    /// The slots whose taking may still arrive: the revision that it overwrites, and the time up to which everything of
+    /// the slot is in the stream. Heartbeats report no later time, since the next owner of the slot relies on them.
     var lateTakings: [Slot: (revision: UInt64, limit: Int64)] = [:]
-    /// The last term of each slot that has begun here: none begins twice.
+    /// The last term of each slot that started here. No term starts twice.
     var begunTerms: [Slot: Int] = [:]
     var preparations: [Slot: Preparation] = [:]
-    /// The terms in which a slot was prepared last: never twice, so that whoever hears of it can rely on it.
+    /// The terms in which slots were last prepared. None is prepared twice, so that others can rely on the
+    /// announcement.
     var preparedTerms: [Slot: Int] = [:]
     var relays: [RelayID: Sighting] = [:]
-    /// Since when nobody has the slot.
+    /// The time since which a slot has no owner.
     var freeSince: [Slot: MonotonicInstant] = [:]
     var assignment = SlotAssignment()
     var move: Move?
-    /// Relays that did not take what was given back for them, and until when they get no more.
+    /// The relays that did not take what was given back for them, and the time until which they get no more.
     var refusing: [RelayID: MonotonicInstant] = [:]
-    /// When slots may be taken; nil before all that is in the bucket was seen.
+    /// The time from which slots may be taken; nil until everything in the bucket was seen.
     var firstTaking: MonotonicInstant?
-    /// The newest heartbeat of our own that is in the bucket.
+    /// Our own newest heartbeat in the bucket.
     var ownBeat: Heartbeat?
-    /// Of what was lost last.
+    /// The settled time of what was lost last.
     private(set) var lostSettled: Int64?
-    /// Since when everything is given back.
+    /// The time at which this relay started to leave.
     var leavingSince: MonotonicInstant?
     var isFinished = false
     var sentBeats: [Int: MonotonicInstant] = [:]
     private(set) var beatNumber = 0
     private var nextBeat: MonotonicInstant
-    /// Heartbeats have not said yet what others wait for: of slots that are ready, or on their way.
+    /// Whether heartbeats have not yet reported something that others wait for: slots that are ready or moving.
     var hasNews = false
-    /// A heartbeat that was written for such news, and is not acknowledged: the next one waits for it.
+    /// The pending heartbeat with such news, for which the next one waits.
     var newsBeat: Int?
     var rereads: [Slot: MonotonicInstant] = [:]
     var audits = Audits()
-    /// Writes of our own over no revision: see ``SlotWrite/attempt``.
+    /// The number of our writes without a revision: see ``SlotWrite/attempt``.
     var attempts = 0
     private var actions: [Action] = []
     var isDue = false
     private(set) var lastNow: MonotonicInstant
 
-    /// It writes heartbeats from now on, and takes slots after ``readCompleted(now:)``.
+    /// Creates a machine that writes heartbeats at once, and takes slots after ``readCompleted(now:)``.
     package init(_ configuration: Configuration, now: MonotonicInstant) {
         self.configuration = configuration
         (nextBeat, lastNow) = (now, now)
         timePassed(now: now)
     }
 
-    // MARK: What is owned
+    // MARK: Owned slots
 
-    /// Whether something of the slot may be handed to the network: with so much time left that it cannot be carried far
-    /// beyond the end of the ownership.
+    /// Whether data of the slot may be passed to the network: enough time must be left that it cannot arrive long after
+    /// the end of the ownership.
     package func maySend(_ slot: Slot, term: Int, now: MonotonicInstant) -> Bool {
         guard mayBeSent(now: now) else { return false }
         switch holdings[slot] {
@@ -255,12 +256,12 @@ package struct OwnershipMachine: Machine {
         }
     }
 
-    /// The same for whatever is owned.
+    /// Like ``maySend(_:term:now:)``, but for any owned slot.
     package func mayBeSent(now: MonotonicInstant) -> Bool {
         lastBeat.map { now - $0 < configuration.holderLimit / 2 } ?? false
     }
 
-    /// The slots whose records are ours, with their terms.
+    /// The slots with our records, and their terms.
     package var held: [Slot: Int] {
         holdings.compactMapValues {
             switch $0 {
@@ -276,7 +277,7 @@ package struct OwnershipMachine: Machine {
 
     package var nextDeadline: MonotonicInstant? {
         guard !isFinished else { return nil }
-        // Whatever caught `self` would copy it.
+        // A closure that captures `self` would copy it.
         let (lastNow, configuration) = (lastNow, configuration)
         var silence: MonotonicInstant?
         for relay in relays.values where !relay.isConfirmed && !relay.isBeingRead {
@@ -330,7 +331,7 @@ package struct OwnershipMachine: Machine {
 
     package mutating func networkReturned(now: MonotonicInstant) { timePassed(now: now) }
 
-    /// Nothing is done before it is known whether the time is over.
+    /// Nothing else happens before checking whether the time is over.
     mutating func advance(_ now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         guard let lastBeat, lastNow - lastBeat > configuration.holderLimit else { return }

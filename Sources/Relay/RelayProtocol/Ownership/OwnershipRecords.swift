@@ -1,28 +1,26 @@
 import Basics
 package import JSONBytes
 
-/// What a relay writes again and again to show that it lives: the key `h.<relay>`.
+/// A sign of life that a relay writes regularly, under the key `h.<relay>`.
 package struct Heartbeat: Hashable, Sendable {
-    /// Counts, from one, how often the process has lost what it had. It only grows.
+    /// The number of times, counted from one, that the process lost what it had. It never decreases.
     package var incarnation: Int
-    /// Counts heartbeats.
     package var number: Int
-    /// It gives back what it has, and takes nothing.
+    /// Whether it is giving back what it has and takes nothing.
     package var isLeaving = false
-    /// Of the units that it is to relay: all should have the same. Empty if that is not known.
+    /// A digest of the units to relay, which should be the same for all; empty if unknown.
     package var units = ""
-    /// All that it had received before then is in the stream. Milliseconds since 1970, on its clock.
+    /// The time up to which everything that it received is in the stream. In milliseconds since 1970, on its clock.
     package var settled: Int64?
-    /// Slots of relays that leave or move them, for which its sources have begun, with the terms in which those own them.
+    /// The slots of leaving or moving owners for which its sources have started, with the terms of those owners.
     package var ready: [Slot: Int] = [:]
-    /// What it is about to give to another relay, once that is ready for it.
+    /// The slot that it will give to another relay once that is ready.
     package var move: Move?
-    /// How long it may be silent before it has surely given up what it has, an hour at most.
+    /// The duration of silence after which it has certainly given up what it has; at most an hour.
     package var observerWait: Duration
 
     package struct Move: Hashable, Sendable {
         package let slot: Slot
-        /// In which it has the slot.
         package let term: Int
         package let heir: RelayID
 
@@ -88,14 +86,14 @@ package struct Heartbeat: Hashable, Sendable {
     }
 }
 
-/// Who owns a slot: the key `s.<slot>`. Written only to take it or to give it back, and only over the revision that the
-/// writer knows.
+/// The owner of a slot, under the key `s.<slot>`. Written only to take it or to give it back, and only over the
+/// revision that the writer knows.
 package struct SlotRecord: Hashable, Sendable {
-    /// Whom a slot is given back for.
+    /// The relay for which a slot is given back.
     package enum Heir: Hashable, Sendable {
-        /// The one that is to have it.
+        /// The relay that should have it.
         case chosen(RelayID)
-        /// One whose sources had begun before the owner's stopped.
+        /// A relay whose sources had started before the owner's stopped.
         case ready(RelayID)
 
         package var relay: RelayID {
@@ -105,20 +103,21 @@ package struct SlotRecord: Hashable, Sendable {
         }
     }
 
-    /// Nobody, if nil.
+    /// The owner; nil if there is none.
     package var owner: RelayID?
-    /// Of the owner, or of the last one.
+    /// The incarnation of the owner, or of the last one.
     package var incarnation: Int
-    /// Grows with each taking, to one more than that of the last record and that of the last fence. Each has one owner.
+    /// Grows with each taking, to one more than the maximum of the last record and the last fence. Each term has one
+    /// owner.
     package var term: Int
-    /// It is that relay's to take.
+    /// The relay that should take it.
     package var heir: Heir?
-    /// Of what was given back, or was there when the owner took it: see ``Heartbeat/settled``.
+    /// The settled time of what was given back, or of what existed when the owner took it: see ``Heartbeat/settled``.
     package var settled: Int64?
-    /// The newest heartbeat of the owner that says nothing of this slot: it came before the taking.
+    /// The number of the owner's newest heartbeat from before the taking, which does not cover this slot.
     package var beat: Int
 
-    /// What strangers write as a term must not be too large to be counted on.
+    /// The valid terms. A term written by a stranger must not be too large to be incremented.
     static let terms = 0...(1 << 53)
 
     package init(
@@ -155,32 +154,33 @@ package struct SlotRecord: Hashable, Sendable {
 }
 
 extension SlotRecord {
-    /// Whether it was written after another record of the slot: terms grow, and a term ends when its slot is given back.
-    /// Revisions do not tell: they can fall when another server leads.
+    /// Whether it was written after another record of the slot: terms grow, and a term ends when its slot is given
+    /// back. Revisions can't show this, since they can decrease when another server leads.
     func follows(_ other: SlotRecord) -> Bool {
         term > other.term || term == other.term && owner == nil && other.owner != nil
     }
 
-    /// Whether both have one term: the bucket has lost a record that it had acknowledged. The one that the leader has
-    /// counts, but for the relay that has the fence of the term.
+    /// Whether both have the same term, because the bucket has lost a record that it had acknowledged. The leader's
+    /// record applies, except for the relay that has the fence of the term.
     func isRival(of other: SlotRecord) -> Bool {
         guard let owner, let rival = other.owner else { return false }
         return term == other.term && owner != rival
     }
 }
 
-/// A write of a slot's record over the revision that the writer knows (Documentation/Rules/relay.md, "Conditional writes").
+/// A write of a slot's record over the revision that the writer knows (Documentation/Rules/relay.md, "Conditional
+/// writes").
 ///
-/// Servers before 2.9.21 let two such writes win at once. The same message id for the same slot and revision keeps the
-/// second from being stored. For a while, servers still know the ids of a bucket that was purged: without a revision, the
-/// term and the attempt tell writes apart.
+/// Servers before 2.9.21 let two such writes win at once. Using the same message ID for the same slot and revision
+/// keeps the second one from being stored. After a purge of the bucket, servers remember its IDs for a while. Without a
+/// revision, the term and the attempt therefore distinguish writes.
 package struct SlotWrite: Hashable, Sendable {
     package let slot: Slot
     package let record: SlotRecord
     /// Zero if there is no record.
     package let revision: UInt64
-    /// Tells an owner's writes without a revision apart: what it writes again, and what it gives back. Nil for a taking: of
-    /// those that take one term, one is stored.
+    /// Distinguishes an owner's writes without a revision: rewriting and giving back. Nil for a taking, since of
+    /// several for one term only one is stored.
     package let attempt: Int?
 
     package init(slot: Slot, record: SlotRecord, revision: UInt64, attempt: Int? = nil) {
@@ -193,12 +193,11 @@ package struct SlotWrite: Hashable, Sendable {
     }
 }
 
-/// What has come of a ``SlotWrite``.
 package enum SlotWriteOutcome: Hashable, Sendable {
     /// Stored, and not as a duplicate, with this revision.
     case stored(revision: UInt64)
-    /// Another write was there before.
+    /// Another write came first.
     case refused
-    /// A duplicate, a time-out, a lost connection: what is stored now must be read.
+    /// A duplicate, a timeout or a lost connection: read what is stored now.
     case unknown
 }

@@ -1,6 +1,6 @@
 import Basics
 
-/// One process of a relay: its name and 64 random bits, so that no two processes ever share a heartbeat.
+/// The ID of a relay process: its name and 64 random bits, so that no two processes ever share a heartbeat.
 package struct RelayID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// A token of a subject: the name, `-`, and 16 hexadecimal digits.
     package let description: String
@@ -10,7 +10,7 @@ package struct RelayID: Hashable, Comparable, Sendable, CustomStringConvertible 
         description = SubjectToken.encode(name) + "-" + String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// - Returns: Nil unless it was made as above: keys of strangers are none.
+    /// - Returns: Nil unless the text has this form; keys of strangers don't.
     package init?(_ text: String) {
         guard let dash = text.lastIndex(of: "-") else { return nil }
         let digits = text[text.index(after: dash)...]
@@ -21,7 +21,7 @@ package struct RelayID: Hashable, Comparable, Sendable, CustomStringConvertible 
         description = text
     }
 
-    /// What stays the same when the process starts again: slots go by it.
+    /// The part that stays the same across restarts, by which slots are assigned.
     package var name: Substring { description.dropLast(17) }
 
     package static func < (lhs: RelayID, rhs: RelayID) -> Bool { lhs.description < rhs.description }

@@ -1,18 +1,19 @@
 import Basics
 
-/// A part of all there is to relay: what is owned, and moves, as one. Units are in the slot of their name's digest.
+/// A part of the work that is owned and moved as a whole. The digest of a unit's name determines its slot.
 package struct Slot: Hashable, Comparable, Sendable, CustomStringConvertible {
     package static let count = 1024
 
     package let number: Int
 
-    /// - Returns: Nil unless there is such a slot.
+    /// - Returns: Nil if there is no such slot.
     package init?(_ number: Int) {
         guard (0..<Self.count).contains(number) else { return nil }
         self.number = number
     }
 
-    /// - Parameter unit: What has one source: `pusher:<app>:<channel>`, `matrix:<user>`, `pydio:<workspace>`.
+    /// - Parameter unit: A part of the work with one source: `pusher:<app>:<channel>`, `matrix:<user>`,
+    ///   `pydio:<workspace>`.
     package init(of unit: String) {
         number = Int(Digest.sha256(Array(unit.utf8)).bigEndianStart % UInt64(Self.count))
     }
@@ -22,10 +23,9 @@ package struct Slot: Hashable, Comparable, Sendable, CustomStringConvertible {
     package static func < (lhs: Slot, rhs: Slot) -> Bool { lhs.number < rhs.number }
 }
 
-/// Who of several relays is to have what: the one with the highest weight (rendezvous hashing). When one leaves, only what it
-/// had moves.
+/// Assigns work to relays: the one with the highest weight gets it (rendezvous hashing). When a relay leaves, only its
+/// work moves.
 package enum RendezvousHash {
-    /// - Parameter name: Of a relay.
     package static func weight(_ name: some StringProtocol, _ key: String) -> UInt64 {
         Digest.sha256(Array(name.utf8) + [0] + Array(key.utf8)).bigEndianStart
     }

@@ -1,6 +1,6 @@
 import Basics
 
-/// Weights of relays for slots, computed once.
+/// The weights of relays for slots, computed once.
 struct SlotAssignment: Sendable {
     private var weights: [Substring: [Slot: UInt64]] = [:]
 
@@ -12,7 +12,7 @@ struct SlotAssignment: Sendable {
         return weight
     }
 
-    /// The relay with the highest weight; among equals the one that comes first.
+    /// Returns the relay with the highest weight; among equals, the first one.
     mutating func heaviest(of relays: some Sequence<RelayID>, for slot: Slot) -> RelayID? {
         var best: (relay: RelayID, weight: UInt64)?
         for relay in relays {
@@ -26,7 +26,7 @@ struct SlotAssignment: Sendable {
         return best?.relay
     }
 
-    /// The slot for which a relay has the highest weight.
+    /// Returns the slot for which a relay has the highest weight.
     mutating func favourite(of slots: some Sequence<Slot>, for relay: RelayID) -> Slot? {
         var best: (slot: Slot, weight: UInt64)?
         for slot in slots {

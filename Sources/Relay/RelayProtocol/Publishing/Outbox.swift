@@ -1,45 +1,44 @@
 package import Basics
 
-/// What has come of a message that was sent to the stream.
 package enum PublishOutcome: Hashable, Sendable {
-    /// It is there, perhaps since an earlier try.
+    /// The message is stored, perhaps since an earlier attempt.
     case stored
-    /// It is not there, or nobody knows: it is sent again with the same id, of which the stream keeps one.
+    /// The message is not stored, or may be. It is sent again with the same ID, of which the stream keeps one.
     case failed
-    /// The stream is full: the same, later.
+    /// The stream is full. The message is sent again later.
     case full
-    /// It never will be: it is larger than the stream or the server takes.
+    /// The message can never be stored: it is larger than the stream or the server allows.
     case impossible
 }
 
-/// What waits for its place in the stream, and what is on its way there, in bounded flight (Documentation/Rules/relay.md,
+/// Messages waiting for the stream or on their way to it, with a limit on pending ones (Documentation/Rules/relay.md,
 /// "Publishing").
 ///
-/// Of one unit the order is kept as far as a stream allows it: acknowledgements come in any order, so once one message of a
-/// unit has failed, nothing new of that unit goes out; when its flight has ended, all of it that is not there is sent again
-/// in order, and only then what has come meanwhile.
+/// The order within a unit is kept as far as a stream allows. Acknowledgements arrive in any order, so after a failure
+/// nothing new of that unit is sent. When its pending messages are settled, those that are not stored are sent again in
+/// order, and only then those that arrived meanwhile.
 package struct Outbox: Sendable {
     package struct Limits: Sendable {
-        /// Messages on their way.
+        /// The maximum number of pending messages.
         package var flight = 512
-        /// Their bytes.
+        /// Their maximum size in bytes.
         package var flightBytes = 8 << 20
-        /// Bytes that wait: then no more is read, until half of it is gone.
+        /// The number of waiting bytes above which reading stops, until half of them are gone.
         package var waitingBytes = 16 << 20
 
         package init() {}
     }
 
-    /// A class, so that what moves from place to place is a reference.
+    /// A class, so that moving it only copies a reference.
     package final class Entry: Sendable {
-        /// Counts the messages of a unit and term, from one.
+        /// The number of the message within its unit and term, counted from one.
         package let number: Int
         package let token: UInt64
         package let unit: String
         package let term: Int
         package let message: OutgoingMessage
         package let byteCount: Int
-        /// Milliseconds since 1970, when it came from its source.
+        /// The time at which it arrived from its source, in milliseconds since 1970.
         package let time: Int64
 
         package init(
@@ -52,11 +51,11 @@ package struct Outbox: Sendable {
 
     private enum Phase {
         case flowing
-        /// One has failed: the others of its flight are waited for.
+        /// A message has failed; waiting for the other pending ones.
         case settling
-        /// Until the next try: see ``Outbox/pauses``.
+        /// Waiting for the next attempt: see ``Outbox/pauses``.
         case pausing
-        /// What had failed is on its way again.
+        /// Failed messages are being sent again.
         case repeating
     }
 
@@ -67,14 +66,14 @@ package struct Outbox: Sendable {
         var lastNumber = 0
         var waiting: ArraySlice<Entry> = []
         var flight: [UInt64: Entry] = [:]
-        /// What has failed, in any order.
+        /// The failed messages, in any order.
         var failed: [Entry] = []
         var failures = 0
         var isFull = false
-        /// Positions of the source, each reached when all messages up to a number are there.
+        /// The positions of the source, each reached when all messages up to a number are stored.
         var marks: ArraySlice<(number: Int, position: String)> = []
 
-        /// The first message that is not in the stream.
+        /// The number of the first message that is not in the stream.
         var firstOpen: Int? {
             [flight.values.map(\.number).min(), failed.map(\.number).min(), waiting.first?.number].compactMap(\.self)
                 .min()
@@ -87,22 +86,22 @@ package struct Outbox: Sendable {
         var isEmpty: Bool { waiting.isEmpty && flight.isEmpty && failed.isEmpty }
     }
 
-    /// How many messages of a unit go out before another one has its turn.
+    /// The number of messages to send of a unit before it is another one's turn.
     private static var turn: Int { 16 }
 
     private let limits: Limits
     private var units: [ByteKey: Unit] = [:]
     private var ready: ArraySlice<String> = []
-    /// Until when units pause.
+    /// The times until which units pause.
     private var pauses: [ByteKey: MonotonicInstant] = [:]
     private var unitOfToken: [UInt64: String] = [:]
     private var lastToken: UInt64 = 0
     private var flightBytes = 0
     private var reached: [(unit: String, term: Int, position: String)] = []
     private var impossible: [Entry] = []
-    /// Bytes that are held, on their way or not.
+    /// The number of bytes held, whether pending or waiting.
     package private(set) var byteCount = 0
-    /// Whether sources are to give no more.
+    /// Whether sources must stop delivering.
     package private(set) var isHolding = false
 
     package init(_ limits: Limits = Limits()) {
@@ -116,7 +115,7 @@ package struct Outbox: Sendable {
         units[unit] = Unit(slot: slot, term: term)
     }
 
-    /// Forgets what is left of a unit: it is not ours any more.
+    /// Discards what is left of a unit that is no longer ours.
     package mutating func close(_ unit: String) {
         guard let old = units.removeValue(forKey: unit) else { return }
         pauses[unit] = nil
@@ -128,19 +127,18 @@ package struct Outbox: Sendable {
         updateHold()
     }
 
-    /// Whether all that came from a unit is in the stream.
+    /// Whether everything from a unit is in the stream.
     package func isEmpty(_ unit: String) -> Bool { units[unit]?.isEmpty ?? true }
 
-    /// When the oldest message that is not in the stream came from its source; nil if all are.
+    /// The time at which the oldest message that is not in the stream arrived from its source; nil if all are stored.
     package var oldestTime: Int64? { units.values.compactMap(\.oldestTime).min() }
 
-    /// Messages on their way.
     package var flightCount: Int { unitOfToken.count }
 
-    /// Why nothing moves: the stream is full.
+    /// Whether nothing moves because the stream is full.
     package var isStreamFull: Bool { units.values.contains { $0.isFull } }
 
-    // MARK: What comes
+    // MARK: Incoming messages
 
     /// - Returns: The number of the message in its unit and term; nil if the unit is not open.
     @discardableResult
@@ -161,30 +159,30 @@ package struct Outbox: Sendable {
         return entry.number
     }
 
-    /// All that has come from a unit so far lies before this position of its source.
+    /// Records a position of a unit's source that follows everything received so far.
     package mutating func mark(_ unit: String, position: String) {
         guard let last = units[unit]?.lastNumber else { return }
-        // Of several positions with nothing between them the last one counts.
+        // Of several positions in a row, only the last one counts.
         if units[unit]?.marks.last?.number == last { units[unit]?.marks.removeLast() }
         units[unit]?.marks.append((last, position))
         passMarks(unit)
     }
 
-    /// Positions before which all is in the stream now, in order.
+    /// Removes and returns the positions before which everything is now in the stream, in order.
     package mutating func takeReached() -> [(unit: String, term: Int, position: String)] {
         defer { reached = [] }
         return reached
     }
 
-    /// Messages that never will be in the stream.
+    /// Removes and returns the messages that can never be stored.
     package mutating func takeImpossible() -> [Entry] {
         defer { impossible = [] }
         return impossible
     }
 
-    // MARK: What goes
+    // MARK: Outgoing messages
 
-    /// What is to be sent now. Each is to be answered with ``ended(_:_:now:)``.
+    /// Returns the messages to send now. Answer each with ``ended(_:_:now:)``.
     package mutating func takeNext(now: MonotonicInstant) -> [Entry] {
         for (name, until) in pauses where until <= now {
             pauses[name] = nil
@@ -223,12 +221,12 @@ package struct Outbox: Sendable {
         guard canSend(unit) else { return nil }
         if case .repeating = unit.phase { return unit.failed.removeFirst() }
         defer {
-            if unit.waiting.isEmpty { unit.waiting = [] }  // a slice keeps what it has handed on
+            if unit.waiting.isEmpty { unit.waiting = [] }  // a slice retains removed elements
         }
         return unit.waiting.popFirst()
     }
 
-    /// What has come of a message. Of what is not waited for any more nothing is known.
+    /// Reports the result of a message. Ignores messages that are no longer pending.
     package mutating func ended(_ token: UInt64, _ outcome: PublishOutcome, now: MonotonicInstant) {
         guard let name = unitOfToken.removeValue(forKey: token), var unit = units.removeValue(forKey: name)
         else { return }
@@ -263,7 +261,7 @@ package struct Outbox: Sendable {
                 if !unit.waiting.isEmpty { ready.append(name) }
                 return
             }
-            if case .repeating = unit.phase { return }  // the rest of it has its turn
+            if case .repeating = unit.phase { return }  // the rest of it is still to be sent
             unit.failed.sort { $0.number < $1.number }
             let pause = Duration.milliseconds(unit.isFull ? 1000 : min(20 << min(unit.failures, 6), 1000))
             unit.failures += 1
@@ -272,7 +270,6 @@ package struct Outbox: Sendable {
         }
     }
 
-    /// When there is something to send again.
     package var nextRetry: MonotonicInstant? { pauses.values.min() }
 
     private mutating func passMarks(_ name: String) {

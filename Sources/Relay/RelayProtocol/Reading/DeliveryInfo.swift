@@ -1,20 +1,20 @@
-/// What JetStream says of a message that it delivers, in the subject that the ack goes to:
+/// JetStream's information on a delivered message, from the subject for its ack:
 ///
 ///     $JS.ACK.<stream>.<consumer>.<delivered>.<stream sequence>.<consumer sequence>.<time>.<pending>
 ///     $JS.ACK.<domain>.<account>.<stream>.<consumer>.<delivered>. … .<pending>.<random>
 package struct DeliveryInfo: Hashable, Sendable {
     package let stream: String
     package let consumer: String
-    /// How often it was delivered, this time included.
+    /// The number of deliveries, including this one.
     package let deliveries: Int
     package let streamSequence: UInt64
     package let consumerSequence: UInt64
-    /// When it was stored, in nanoseconds since 1970.
+    /// The time at which it was stored, in nanoseconds since 1970.
     package let time: Int64
-    /// How many more the consumer has not delivered yet.
+    /// The number of messages that the consumer has not delivered yet.
     package let pending: Int
 
-    /// - Returns: Nil for what is no such subject.
+    /// - Returns: Nil if it is not such a subject.
     package init?(ackSubject: String) {
         let tokens = ackSubject.split(separator: ".", omittingEmptySubsequences: false)
         guard tokens.count == 9 || tokens.count >= 11, tokens[0] == "$JS", tokens[1] == "ACK" else { return nil }

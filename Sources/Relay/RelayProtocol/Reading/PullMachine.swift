@@ -1,26 +1,25 @@
 package import Basics
 import Realtime
 
-/// Reads a consumer of JetStream by asking for messages, as many as there is room for.
+/// Reads a JetStream consumer by requesting as many messages as there is room for.
 ///
 ///     disconnected ─► preparing ─► reading ◄─► waiting for room
 ///                        ▲  └────► pausing │ silence, no leader, consumer gone
 ///                        └────────────┴────┘
 ///
-/// A request is answered with messages, heartbeats while there are none, and a status at its end. Silence means that the server
-/// or the consumer's leader is gone: the consumer is looked for anew, and made anew if need be.
+/// A request is answered with messages, with heartbeats while there are none, and with a status at its end. Silence
+/// means that the server or the consumer's leader is gone: the consumer is looked up again, and created again if
+/// necessary.
 package struct PullMachine: Machine {
-    /// A request for messages.
     package struct Request: Hashable, Sendable {
-        /// Part of the subject that the answers come on.
+        /// The part of the reply subject that identifies the request.
         package let number: Int
         package let batch: Int
         package let bytes: Int
     }
 
     package enum Action: Hashable, Sendable {
-        /// The consumer is to be found or made. To be answered with ``prepared(_:now:)`` or
-        /// ``preparationFailed(_:mayRetry:now:)``.
+        /// Find or create the consumer. Answer with ``prepared(_:now:)`` or ``preparationFailed(_:mayRetry:now:)``.
         case prepare(_ attempt: Int)
         case request(Request)
     }
@@ -35,22 +34,21 @@ package struct PullMachine: Machine {
     private enum State: Hashable, Sendable {
         case disconnected
         case preparing
-        /// For a moment, after something went wrong.
+        /// A short pause after a failure.
         case pausing(until: MonotonicInstant)
-        /// Without a request while there is no room.
+        /// Reading, without a request while there is no room.
         case reading(Open?)
         case ended
     }
 
-    /// Messages that wait for readers, or are asked for, unless it is told otherwise.
+    /// The default limit of messages that are waiting for readers or requested.
     package static let usualWindow = 256
-    /// The same in bytes.
+    /// The limit in bytes.
     package static let windowBytes = 4 << 20
-    /// How long a request lasts.
     package static let expiry = Duration.seconds(5)
-    /// How often the server says that there is nothing.
+    /// The interval of the server's heartbeats while there are no messages.
     package static let heartbeat = Duration.seconds(1)
-    /// After that much silence the server is gone.
+    /// The duration of silence after which the server is considered gone.
     package static let silence = Duration.milliseconds(2500)
 
     private var state = State.disconnected
@@ -64,7 +62,8 @@ package struct PullMachine: Machine {
 
     private let window: Int
 
-    /// - Parameter window: Messages that wait for readers, or are asked for. Fewer are shared more evenly among workers.
+    /// - Parameter window: The limit of messages that are waiting for readers or requested. With fewer, workers share
+    ///   messages more evenly.
     package init(window: Int = Self.usualWindow) { self.window = min(max(window, 1), Self.usualWindow) }
 
     // MARK: The consumer
@@ -79,7 +78,7 @@ package struct PullMachine: Machine {
         state = .disconnected
     }
 
-    /// - Returns: Whether what was prepared is used; the answer may come too late.
+    /// - Returns: Whether the prepared consumer is used; the answer may come too late.
     @discardableResult
     package mutating func prepared(_ attempt: Int, now: MonotonicInstant) -> Bool {
         guard state == .preparing, attempt == attempts else { return false }
@@ -93,24 +92,23 @@ package struct PullMachine: Machine {
         if mayRetry { pause(now) } else { state = .ended }
     }
 
-    /// A message of the stream is missing: all is to be begun anew.
+    /// Starts over, because a message of the stream is missing.
     package mutating func lostOrder(now: MonotonicInstant) {
         guard case .reading = state else { return }
         prepare()
     }
 
-    /// Nothing more is asked for.
     package mutating func end() {
         state = .ended
         actions = []
     }
 
-    // MARK: What comes
+    // MARK: Incoming messages
 
     package mutating func delivered(bytes: Int, now: MonotonicInstant) {
         waiting += 1
         waitingBytes += bytes
-        // It may be of an earlier request, which was given up too early.
+        // It may belong to an earlier request that was given up too early.
         guard case .reading(var open?) = state else { return }
         failures = 0
         open.remaining -= 1
@@ -121,9 +119,9 @@ package struct PullMachine: Machine {
     }
 
     /// - Parameters:
-    ///   - number: Of the request that it answers.
-    ///   - status: 100 is a heartbeat, 404 and 408 are the usual ends; 409 has many reasons, of which a full batch is one; 503
-    ///     says that nobody serves the consumer.
+    ///   - number: The number of the answered request.
+    ///   - status: 100 is a heartbeat, 404 and 408 are normal ends; 409 has many reasons, such as a full batch; 503
+    ///     means that nothing serves the consumer.
     package mutating func answered(_ number: Int, status: Int, now: MonotonicInstant) {
         guard case .reading(var open?) = state, open.number == number else { return }
         switch status {
@@ -141,9 +139,9 @@ package struct PullMachine: Machine {
         }
     }
 
-    // MARK: Who reads
+    // MARK: Readers
 
-    /// Messages have left the buffer.
+    /// Reports that messages have left the buffer.
     package mutating func taken(_ count: Int, bytes: Int, now: MonotonicInstant) {
         waiting -= count
         waitingBytes -= bytes

@@ -1,47 +1,49 @@
-/// Tells messages of an owner from those that an earlier one wrote late: a stream is one total order, and what comes in it after
-/// a message of a higher term of the same slot does not count.
+/// Distinguishes messages of an owner from late ones of an earlier owner. A stream is totally ordered, and a message is
+/// ignored if it follows one of a higher term of the same slot.
 ///
-/// A message that stands before the higher term in the stream is legitimate, even if it is delivered after it: positions
-/// decide, and not the order of delivery. So a reader that starts in the middle is first told of the last fences.
+/// A message that precedes the higher term in the stream is valid, even if it is delivered later: positions decide, not
+/// the order of delivery. A reader that starts in the middle therefore receives the last fences first.
 ///
-/// A stream that was made anew begins with lower positions and, with a new bucket, with lower terms: what was known is forgotten.
+/// A stream that was created again starts with lower positions and, with a new bucket, with lower terms. All knowledge
+/// of the old one is then discarded.
 package struct TermFilter: Sendable {
     private struct Mark: Sendable {
         let term: Int
-        /// The first known of this term or a higher one.
+        /// The first known position of this term or a higher one.
         var position: UInt64
     }
 
-    /// Marks of a slot. The oldest give way, and with them what was written late while the stream was in their times.
+    /// The maximum number of marks per slot. The oldest are discarded, and late messages from their time are then no
+    /// longer recognized.
     package static let maximumMarks = 32
 
-    /// In nanoseconds: a message that stands before another one in the same stream is not younger than it by more, as far as the
+    /// In nanoseconds. A message is not newer than a later one in the same stream by more than this, as far as the
     /// clocks of servers agree.
     private static let clockDifference: Int64 = 10_000_000_000
 
-    /// By rising terms and positions.
+    /// Ordered by increasing terms and positions.
     private var marks: [Slot: [Mark]] = [:]
-    /// By how much a message may be younger than the furthest one that stands behind it, or be of another stream.
+    /// The time by which a message may be newer than the furthest one, which follows it. Beyond that, it is from
+    /// another stream.
     private var allowance = Self.clockDifference
-    /// The furthest message that was seen.
     private var last: (position: UInt64, time: Int64)?
-    /// How many late messages were seen.
+    /// The number of late messages seen.
     package private(set) var staleCount = 0
 
     package init() {}
 
-    /// The stream is another one.
+    /// Discards all knowledge, because the stream is another one.
     package mutating func forget() { (marks, last, allowance) = ([:], nil, Self.clockDifference) }
 
-    /// The stream may be another one: what stands before the furthest message and is younger decides.
+    /// Expects a possible new stream. A message before the furthest one that is newer proves it.
     package mutating func expectNewStream() { allowance = 0 }
 
-    /// Takes a message, or a fence that was read apart.
+    /// Processes a message, or a fence that was read separately.
     ///
     /// - Parameters:
     ///   - position: Its sequence in the stream.
-    ///   - time: When it was stored, in nanoseconds since 1970.
-    /// - Returns: Whether it is one of an old owner that came after the new owner's first one.
+    ///   - time: The time at which it was stored, in nanoseconds since 1970.
+    /// - Returns: Whether it is from an old owner and follows the new owner's first message.
     @discardableResult
     package mutating func isStale(_ slot: Slot, term: Int, position: UInt64, time: Int64) -> Bool {
         if let last, position <= last.position, time > last.time + allowance { forget() }
@@ -51,7 +53,7 @@ package struct TermFilter: Sendable {
             staleCount += 1
             return true
         }
-        // What is known to be at or before this position under this term or a higher one says it already.
+        // A mark at or before this position with this term or a higher one already covers it.
         guard !known.contains(where: { $0.term >= term && $0.position <= position }) else { return false }
         var new = known.filter { $0.term > term || $0.position < position }
         let index = new.firstIndex { $0.term > term } ?? new.endIndex
@@ -60,7 +62,7 @@ package struct TermFilter: Sendable {
         return false
     }
 
-    /// The same for a message of the stream; those that no relay wrote are never stale.
+    /// Processes a message of the stream. Messages that are not from a relay are never stale.
     package mutating func isStale(_ message: RelayMessage, position: UInt64, time: Int64) -> Bool {
         guard let slot = message.slot, let term = message.author?.term else { return false }
         return isStale(slot, term: term, position: position, time: time)

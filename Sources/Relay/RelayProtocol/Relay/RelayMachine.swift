@@ -1,7 +1,7 @@
 package import Basics
 import Realtime
 
-/// What a relay does: it owns slots, and sends what comes from their units as long as it does.
+/// The logic of a relay: it owns slots, and sends events of their units while it does.
 package struct RelayMachine: Machine {
     package enum Action: Sendable {
         case beat(Heartbeat)
@@ -9,36 +9,35 @@ package struct RelayMachine: Machine {
         case readSlot(Slot)
         case readHeartbeat(RelayID)
         case readFence(Slot)
-        /// Events of the unit are wanted, and kept until ``start`` or ``stop`` comes. Once it has begun,
-        /// ``prepared(unit:now:)`` is called.
+        /// Start the unit and keep its events until ``start`` or ``stop`` follows. Call ``prepared(unit:now:)`` once it
+        /// has started.
         case prepare(unit: String)
         /// See ``OwnershipMachine/Action/fence(_:term:over:)``.
         case fence(Slot, term: Int, over: UInt64)
-        /// Events of the unit are wanted, from the position that is stored on.
+        /// Start the unit from its stored position.
         case start(unit: String, Slot, term: Int, OwnershipMachine.Predecessor)
-        /// No more events of the unit are wanted. What it gives is forgotten.
+        /// Stop the unit and discard its events.
         case stop(unit: String)
-        /// The same, and ``stopped(unit:time:now:)`` is called once none come any more.
+        /// Stop the unit, and call ``stopped(unit:time:now:)`` when no more events arrive.
         case finish(unit: String)
-        /// To be answered with ``ended(_:_:now:)``.
+        /// Answer with ``ended(_:_:now:)``.
         case send([Outbox.Entry])
         /// All events of the unit before this position are in the stream.
         case reached(unit: String, term: Int, position: String)
-        /// An event that never will be in the stream.
+        /// The event can never be stored in the stream.
         case lost(Outbox.Entry)
-        /// Whether sources are to give no more.
+        /// Whether sources must stop delivering.
         case hold(Bool)
         case report(OwnershipReport)
         case finished
     }
 
-    /// What came from a unit.
     package struct Item {
         package let unit: String
         package let byteCount: Int
-        /// When, in milliseconds since 1970.
+        /// The time at which it arrived, in milliseconds since 1970.
         package let time: Int64
-        /// Makes the message with its number.
+        /// Creates the message from its number.
         package let message: (Int) -> OutgoingMessage
 
         package init(unit: String, byteCount: Int, time: Int64, message: @escaping (Int) -> OutgoingMessage) {
@@ -48,7 +47,8 @@ package struct RelayMachine: Machine {
 
     private enum Phase: Hashable {
         case running
-        /// Units that have not stopped yet, when the first one had, and whether all that was sent for those that have had come.
+        /// The units that have not stopped yet, the time at which the first one stopped, and whether everything sent
+        /// for stopped units had arrived.
         case finishing(Set<ByteKey>, time: Int64, isWhole: Bool)
     }
 
@@ -61,13 +61,14 @@ package struct RelayMachine: Machine {
     package private(set) var outbox: Outbox
     private let units: [Slot: [String]]
     private var tenures: [Slot: Tenure] = [:]
-    /// Of slots that are another relay's until it leaves, or whose fences are being written: the units that have not begun.
+    /// The units that have not started, for slots that another relay owns until it leaves or whose fences are being
+    /// written.
     private var preparations: [Slot: Set<ByteKey>] = [:]
     private var isHolding = false
     private var actions: [Action] = []
     private var lastNow: MonotonicInstant
 
-    /// - Parameter units: All that are to be relayed, by whichever relay.
+    /// - Parameter units: All units to relay, by any relay.
     package init(
         _ configuration: OwnershipMachine.Configuration, units: [String], limits: Outbox.Limits = .init(),
         now: MonotonicInstant
@@ -78,12 +79,11 @@ package struct RelayMachine: Machine {
         lastNow = now
     }
 
-    /// The slots in which there are units.
     package static func slots(of units: [String]) -> Set<Slot> { Set(units.map { Slot(of: $0) }) }
 
     // MARK: Ownership
 
-    /// For what is only about that.
+    /// Passes an event that concerns only ownership.
     package mutating func own(
         now: MonotonicInstant, _ change: (inout OwnershipMachine, MonotonicInstant) -> Void
     ) {
@@ -91,7 +91,7 @@ package struct RelayMachine: Machine {
         change(&ownership, now)
     }
 
-    /// Events of the unit come, and are kept.
+    /// Reports that events of the unit arrive and are kept.
     package mutating func prepared(unit: String, now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         let slot = Slot(of: unit)
@@ -99,17 +99,18 @@ package struct RelayMachine: Machine {
         ownership.prepared(slot, now: now)
     }
 
-    /// No events of the unit come any more.
+    /// Reports that no more events of the unit arrive.
     ///
     /// - Parameters:
-    ///   - time: When that was, in milliseconds since 1970.
-    ///   - isWhole: Whether all that was sent for it until then had come.
+    ///   - time: The time at which it stopped, in milliseconds since 1970.
+    ///   - isWhole: Whether everything sent for it until then had arrived.
     package mutating func stopped(unit: String, time: Int64, isWhole: Bool, now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         let slot = Slot(of: unit)
         guard case .finishing(var left, let earlier, let wasWhole) = tenures[slot]?.phase else { return }
         left.remove(unit)
-        // What came of any of them before the first one had stopped is there: nothing later can be said.
+        // Everything that arrived from any of them before the first one stopped is stored; nothing is known about later
+        // times.
         tenures[slot]?.phase = .finishing(left, time: min(earlier, time), isWhole: wasWhole && isWhole)
         drainIfEmpty(slot)
     }
@@ -129,7 +130,7 @@ package struct RelayMachine: Machine {
 
     // MARK: Events
 
-    /// Something came from units. What is not ours to send is forgotten.
+    /// Adds items from units. Discards those that are not ours to send.
     package mutating func add(_ items: some Sequence<Item>, now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         for item in items {
@@ -137,7 +138,7 @@ package struct RelayMachine: Machine {
         }
     }
 
-    /// All that came from the unit so far lies before this position.
+    /// Records a position that follows everything received from the unit so far.
     package mutating func mark(_ unit: String, position: String, now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         outbox.mark(unit, position: position)
@@ -159,7 +160,7 @@ package struct RelayMachine: Machine {
 
     package mutating func takeActions() -> [Action] {
         for action in ownership.takeActions() { take(action) }
-        // With little time left, what goes out might arrive when all is somebody else's.
+        // With little time left, messages might arrive when another relay owns the slots.
         if ownership.mayBeSent(now: lastNow) {
             let entries = outbox.takeNext(now: lastNow)
             if !entries.isEmpty { actions.append(.send(entries)) }
@@ -177,7 +178,7 @@ package struct RelayMachine: Machine {
     private mutating func take(_ action: OwnershipMachine.Action) {
         switch action {
         case .beat(var heartbeat):
-            // Of what has stopped nothing more comes, whatever others bring.
+            // A stopped unit delivers nothing more, whatever others deliver.
             let stops = tenures.values.compactMap { tenure -> Int64? in
                 if case .finishing(_, let time, _) = tenure.phase, time < .max { time } else { nil }
             }
