@@ -4,7 +4,7 @@ import Glibc
 import MatrixProtocol
 import MatrixSDK
 
-/// What is kept of an account.
+/// The stored record of an account.
 struct AccountRecord: Codable, Equatable, Sendable {
     var credentials: MXCredentials
     var displayName: String?
@@ -18,19 +18,19 @@ struct AccountRecord: Codable, Equatable, Sendable {
     init(credentials: MXCredentials) { self.credentials = credentials }
 }
 
-/// Where the accounts of a program are kept. Only their owner can read it, and it is replaced as a whole. Several processes may
-/// use it: each writes the accounts alone that it has changed.
+/// The file that stores a program's accounts. Only its owner can read it, and each write replaces it as a whole.
+/// Several processes can share it: each writes only the accounts that it has changed.
 final class AccountsFile: Sendable {
     private static let maximumSize = 1 << 24
 
     private let folder: URL
 
-    /// - Parameter folder: Is made if it is missing, and closed to others.
+    /// - Parameter folder: Created if missing, and made private to its owner.
     init(in folder: URL) { self.folder = folder }
 
     private var file: PrivateFile { PrivateFile(folder.appending(path: "accounts.json").path) }
 
-    /// - Throws: If there is a file that cannot be read: it is left as it is.
+    /// - Throws: If a file exists but cannot be read. The file is left as it is.
     func read() throws(MatrixError) -> [AccountRecord] {
         guard
             let data = try MatrixError.ofFile({ () throws(PrivateFileError) in try file.read(upTo: Self.maximumSize) })
@@ -43,9 +43,9 @@ final class AccountsFile: Sendable {
         return records
     }
 
-    /// Changes what is there, while no other process does. When this returns it is on the disk.
+    /// Changes the stored accounts while holding the file's lock. The result is on disk when this method returns.
     ///
-    /// - Parameter change: Gets what is there now.
+    /// - Parameter change: Receives the current accounts.
     func update(_ change: (inout [AccountRecord]) -> Void) throws(MatrixError) {
         try PrivateFolder.make(folder)
         let lock = try lock()
@@ -62,7 +62,7 @@ final class AccountsFile: Sendable {
         try MatrixError.ofFile { () throws(PrivateFileError) in try file.replace(with: data) }
     }
 
-    /// Another process has it for moments only.
+    /// Other processes hold the lock only for moments.
     private func lock() throws(MatrixError) -> FileLock {
         do throws(FileLock.Failure) {
             return try FileLock(folder: folder.path, waiting: .seconds(1))

@@ -3,55 +3,55 @@ public import MatrixProtocol
 public import MatrixSDK
 
 extension Notification.Name {
-    /// The user's own name or picture is another; the object is the user's id.
+    /// Posted when the user's own name or picture has changed. The object is the user's id.
     public static let mxkAccountUserInfoDidChange = Notification.Name("kMXKAccountUserInfoDidChangeNotification")
 }
 
-/// Whether an account can be used.
+/// The state of an account's store.
 public enum MXKAccountStoreState: Hashable, Sendable {
-    /// Its session is not open.
+    /// The session is closed.
     case closed
-    /// Its session is open.
+    /// The session is open.
     case open
-    /// Another process has its store; nil if it is not known which.
+    /// Another process is using the store; `nil` if that process is unknown.
     case inUse(process: Int32?)
-    /// Its store could not be opened.
+    /// The store could not be opened.
     case failed(MatrixError)
 }
 
-/// A login, with the session that it is used through.
+/// A logged-in user, with the session of that login.
 ///
-/// Every call with closures calls exactly one of them, once, on the main actor.
+/// A method that takes closures calls exactly one of them, once, on the main actor.
 @MainActor
 open class MXKAccount {
-    /// What is kept of it.
+    /// The stored record.
     var record: AccountRecord { didSet { if record != oldValue { manager?.changed(self) } } }
     weak var manager: MXKAccountManager?
     var client: MXRestClient?
     private var store: (any MXStore)?
-    /// How the session behaves that is opened next. Encryption is on.
+    /// The options for the next session. Encryption is enabled.
     public var sessionOptions: MXSessionOptions = {
         var options = MXSessionOptions()
         options.enableCrypto = true
         return options
     }()
-    /// How its client behaves, from the next session on.
+    /// The client options, used from the next session on.
     var clientOptions = MXRestClientOptions()
-    /// How long the homeserver may take to log out.
+    /// The time limit for the homeserver to answer a logout.
     var logoutTimeout = Duration.seconds(10)
 
-    /// Somebody who is logged in.
+    /// Creates an account for a logged-in user.
     public init(credentials: MXCredentials) { record = AccountRecord(credentials: credentials) }
 
     init(_ record: AccountRecord) { self.record = record }
 
-    // MARK: What it is
+    // MARK: Properties
 
-    /// The tokens, as new as they are known.
+    /// The latest known tokens.
     public var mxCredentials: MXCredentials { record.credentials }
-    /// The user; empty if the credentials name none.
+    /// The user id; empty if the credentials have none.
     public var userId: String { record.credentials.userId ?? "" }
-    /// The calls of its homeserver; nil after a logout.
+    /// The client for the homeserver; `nil` after a logout.
     public var mxRestClient: MXRestClient? {
         if isLoggedOut { return nil }
         if let client { return client }
@@ -59,28 +59,28 @@ open class MXKAccount {
         client = made
         return made
     }
-    /// Its rooms; nil while it is not open.
+    /// The session; `nil` while it is not open.
     public private(set) var mxSession: MXSession?
-    /// Whether it can be used, and if not, why.
+    /// Whether the store can be used, and if not, the reason.
     public private(set) var storeState = MXKAccountStoreState.closed
     /// The user's name.
     public var userDisplayName: String? { record.displayName }
     /// The user's picture, an `mxc:` address.
     public var userAvatarUrl: String? { record.avatarUrl }
-    /// The name with the id.
+    /// The name followed by the id.
     public var fullDisplayName: String {
         guard let name = record.displayName, !name.isEmpty else { return userId }
         return "\(name) (\(userId))"
     }
-    /// The device of the login, once it was asked for: see ``loadDeviceInformation()``.
+    /// The device of this login, available after ``loadDeviceInformation()``.
     public private(set) var device: MXDevice?
-    /// Whether the user is there, as others see it.
+    /// The user's presence as others see it.
     public var userPresence: MXPresence { mxSession?.user(withUserId: userId)?.presence ?? .unknown }
-    /// Whether the tokens are not valid any more, but the device lives: see ``hydrate(withCredentials:)``.
+    /// Whether the tokens have expired but the device still exists: see ``hydrate(withCredentials:)``.
     public var isSoftLogout: Bool { record.isSoftLogout }
     private var isLoggedOut = false
 
-    /// Whether it is not to be used. Its session is closed then.
+    /// Whether the account is disabled. Its session is then closed.
     public var isDisabled: Bool {
         get { record.isDisabled }
         set {
@@ -88,17 +88,17 @@ open class MXKAccount {
             if newValue { closeSession(false) }
         }
     }
-    /// Whether others do not see that the user is there. From the next session on.
+    /// Whether to hide the user's presence from others. Takes effect with the next session.
     public var hideUserPresence: Bool {
         get { record.hidesPresence }
         set { record.hidesPresence = newValue }
     }
-    /// Whether the program shows notifications. Usually true.
+    /// Whether the program shows notifications. The default is true.
     public var enableInAppNotifications: Bool {
         get { record.notifies }
         set { record.notifies = newValue }
     }
-    /// For the application, which may keep here what it wants with the account.
+    /// Application data to store with the account.
     public var others: [String: Data] {
         get { record.others }
         set { record.others = newValue }
@@ -116,7 +116,7 @@ open class MXKAccount {
             options: clientOptions)
     }
 
-    /// The new tokens are on the disk when this returns: the old ones are dead.
+    /// Writes the new tokens to disk before returning, because the old ones are no longer valid.
     private func keep(_ credentials: MXCredentials) throws {
         record.credentials = credentials
         try manager?.write()
@@ -132,8 +132,8 @@ open class MXKAccount {
         }
     }
 
-    /// Opens its session, unless it is open, disabled or logged out, and begins to sync. If another process has the store,
-    /// ``storeState`` says so and nothing is opened.
+    /// Opens the session and starts syncing, unless it is already open or the account is disabled or logged out. If
+    /// another process has the store, nothing is opened and ``storeState`` reports it.
     open func openSession(withStore store: any MXStore) {
         guard mxSession == nil, !isDisabled, !isSoftLogout, let client = mxRestClient else { return }
         var options = sessionOptions
@@ -155,7 +155,7 @@ open class MXKAccount {
             } catch is CancellationError {
             } catch let error as MatrixError where error.code == .cancelled {
             } catch {
-                // The session tries again by itself; the state says how things stand.
+                // The session retries by itself; the state shows its progress.
                 guard let self, self.mxSession === session else { return }
                 NotificationCenter.default.postMXKError(error, userId: self.userId)
             }
@@ -177,7 +177,7 @@ open class MXKAccount {
 
     /// Closes its session.
     ///
-    /// - Parameter clearStore: Whether what is stored is deleted.
+    /// - Parameter clearStore: Whether to delete the store.
     open func closeSession(_ clearStore: Bool) {
         let store = store
         if let session = mxSession { MXKRoomDataSourceManager.removeSharedManager(forMatrixSession: session) }
@@ -192,15 +192,15 @@ open class MXKAccount {
         }
     }
 
-    /// Lets the session rest while nobody looks.
+    /// Pauses the session while the program is in the background.
     open func pauseInBackgroundTask() { mxSession?.pause() }
 
-    /// Goes on.
+    /// Resumes the session.
     open func resume() { mxSession?.resume() }
 
     /// Closes the session and opens it again with the same store.
     ///
-    /// - Parameter clearCache: Whether everything is asked for anew. Keys are lost then, too.
+    /// - Parameter clearCache: Whether to discard the store and fetch everything again. This also loses the keys.
     open func reload(_ clearCache: Bool) {
         guard let store else { return }
         closeSession(clearCache)
@@ -210,12 +210,12 @@ open class MXKAccount {
 
     // MARK: The login
 
-    /// Logs out on the homeserver, and closes the session and deletes its store whatever that says.
+    /// Logs out on the homeserver, closes the session and deletes its store, even if the homeserver reports an error.
     open func logout(_ completion: (() -> Void)?) { logoutSendingServerRequest(true, completion: completion) }
 
-    /// The same.
+    /// Logs out and calls a closure when done.
     ///
-    /// - Parameter sendLogoutServerRequest: Whether the homeserver is told.
+    /// - Parameter sendLogoutServerRequest: Whether to notify the homeserver.
     open func logoutSendingServerRequest(_ sendLogoutServerRequest: Bool, completion: (() -> Void)?) {
         let completion = MainCallback<Void> { completion?() }
         Task {
@@ -224,9 +224,9 @@ open class MXKAccount {
         }
     }
 
-    /// Logs out: asks the homeserver for ten seconds at most, then closes the session and deletes its store in any case.
+    /// Logs out: waits up to ten seconds for the homeserver, then closes the session and deletes its store in any case.
     ///
-    /// - Parameter sendingServerRequest: Whether the homeserver is told.
+    /// - Parameter sendingServerRequest: Whether to notify the homeserver.
     public func logout(sendingServerRequest: Bool = true) async {
         let client = mxRestClient
         isLoggedOut = true
@@ -238,7 +238,7 @@ open class MXKAccount {
 
     private static func logOut(_ client: MXRestClient, within timeout: Duration) async {
         await withTaskGroup(of: Void.self) { group in
-            // That it failed changes nothing: the account goes all the same.
+            // A failure is ignored: the account is removed anyway.
             group.addTask { try? await client.logout() }
             group.addTask { try? await Task.sleep(for: timeout) }
             await group.next()
@@ -246,14 +246,15 @@ open class MXKAccount {
         }
     }
 
-    /// The tokens are not valid any more, but the device lives: closes the session and keeps what is stored.
+    /// Closes the session but keeps its store: the tokens have expired, but the device still exists.
     open func softLogout() {
         record.isSoftLogout = true
         closeSession(false)
         client = nil
     }
 
-    /// Goes on with new tokens of the same user, after a soft logout say. The session can be opened again then.
+    /// Continues with new tokens of the same user, for example after a soft logout. The session can then be opened
+    /// again.
     open func hydrate(withCredentials credentials: MXCredentials) {
         guard credentials.userId == record.credentials.userId else { return }
         closeSession(false)
@@ -263,10 +264,10 @@ open class MXKAccount {
         record = new
     }
 
-    /// Another process has changed what is kept: its tokens are the newer ones.
+    /// Adopts a record that another process has changed: its tokens are newer.
     func adopt(_ new: AccountRecord) {
         let (manager, old) = (manager, record)
-        self.manager = nil  // it is written already
+        self.manager = nil  // already written
         record = new
         self.manager = manager
         if new.isDisabled || new.isSoftLogout || new.credentials != old.credentials {
@@ -305,7 +306,7 @@ open class MXKAccount {
         }
     }
 
-    /// Asks for ``device``.
+    /// Loads ``device``.
     public func loadDeviceInformation() async throws {
         guard let id = record.credentials.deviceId else {
             throw MatrixError(.invalidArgument, "the login of \(userId) names no device")
@@ -313,22 +314,22 @@ open class MXKAccount {
         device = try await requireClient().device(withId: id)
     }
 
-    /// As ``setUserDisplayName(_:)``.
+    /// Like ``setUserDisplayName(_:)``, with closures.
     open func setUserDisplayName(_ displayname: String, success: (() -> Void)?, failure: (((any Error)?) -> Void)?) {
         start(success, failure) { try await $0.setUserDisplayName(displayname) }
     }
 
-    /// As ``setUserAvatarUrl(_:)``.
+    /// Like ``setUserAvatarUrl(_:)``, with closures.
     open func setUserAvatarUrl(_ avatarUrl: String, success: (() -> Void)?, failure: (((any Error)?) -> Void)?) {
         start(success, failure) { try await $0.setUserAvatarUrl(avatarUrl) }
     }
 
-    /// As ``changePassword(_:with:)``.
+    /// Like ``changePassword(_:with:)``, with closures.
     open func changePassword(
         _ oldPassword: String, with newPassword: String, success: (() -> Void)?, failure: (((any Error)?) -> Void)?
     ) { start(success, failure) { try await $0.changePassword(oldPassword, with: newPassword) } }
 
-    /// As ``loadDeviceInformation()``.
+    /// Like ``loadDeviceInformation()``, with closures.
     open func loadDeviceInformation(_ success: (() -> Void)?, failure: (((any Error)?) -> Void)?) {
         start(success, failure) { try await $0.loadDeviceInformation() }
     }

@@ -3,42 +3,42 @@ public import MatrixProtocol
 import MatrixSDK
 
 extension Notification.Name {
-    /// An account was added; the object is the account.
+    /// Posted when an account was added. The object is the account.
     public static let mxkAccountManagerDidAddAccount = Notification.Name("kMXKAccountManagerDidAddAccountNotification")
-    /// An account was removed; the object is the account.
+    /// Posted when an account was removed. The object is the account.
     public static let mxkAccountManagerDidRemoveAccount = Notification.Name(
         "kMXKAccountManagerDidRemoveAccountNotification")
-    /// The tokens of an account are not valid any more, but its device lives; the object is the account.
+    /// Posted when the tokens of an account have expired but its device still exists. The object is the account.
     public static let mxkAccountManagerDidSoftlogoutAccount = Notification.Name(
         "kMXKAccountManagerDidSoftlogoutAccountNotification")
 }
 
-/// The accounts of a program, kept in a folder that is its owner's alone: `accounts.json`, and a store for each.
+/// The accounts of a program, stored in a private folder: `accounts.json`, and a store for each account.
 ///
-/// Several processes may have the same folder. Each writes the accounts alone that it has changed; the store of an account is
-/// used by one of them: see ``MXKAccount/storeState``.
+/// Several processes can share the folder. Each writes only the accounts that it has changed. Only one of them can use
+/// the store of an account: see ``MXKAccount/storeState``.
 @MainActor
 open class MXKAccountManager {
     private static let sharedManager = MXKAccountManager(
         folder: MXFileStore.defaultFolder.deletingLastPathComponent().appending(path: "matrixkit"))
 
-    /// The program's, in `matrixkit` of `$XDG_DATA_HOME`, or of `~/.local/share`.
+    /// The program's account manager, in `matrixkit` below `$XDG_DATA_HOME` or `~/.local/share`.
     public static func shared() -> MXKAccountManager { sharedManager }
 
-    /// All accounts, in the order in which they were added.
+    /// All accounts in the order in which they were added.
     public private(set) var accounts: [MXKAccount] = []
-    /// Accounts that can be used: neither disabled nor softly logged out.
+    /// The accounts that can be used: neither disabled nor soft-logged-out.
     public var activeAccounts: [MXKAccount] { accounts.filter { !$0.isDisabled && !$0.isSoftLogout } }
-    /// Why the file was not read, or not written, in words; nil if all is well.
+    /// The reason why the file could not be read or written; `nil` if there was no error.
     public private(set) var fileTrouble: String?
 
     private let folder: URL
     private let file: AccountsFile
-    /// Users whose records are other ones here than in the file.
+    /// Users whose records here differ from the file.
     private var changedUsers: Set<String> = []
     private var removals: [ObjectIdentifier: Task<Void, Never>] = [:]
 
-    /// - Parameter folder: Is made when something is put there.
+    /// - Parameter folder: Created on the first write.
     public init(folder: URL) {
         self.folder = folder
         file = AccountsFile(in: folder)
@@ -63,12 +63,12 @@ open class MXKAccountManager {
 
     // MARK: Sessions
 
-    /// Opens the sessions of the active accounts, each with a store of its own.
+    /// Opens the session of each active account with its own store.
     open func prepareSessionForActiveAccounts() {
         for account in activeAccounts { account.openSession(withStore: MXFileStore(folder: storesFolder)) }
     }
 
-    /// Who has the store of an account, if somebody else does.
+    /// Returns the state of an account's store if another owner has it.
     func ownerState(of account: MXKAccount) -> MXKAccountStoreState? {
         switch MXFileStore.ownership(of: account.userId, in: storesFolder) {
         case .free: nil
@@ -78,7 +78,7 @@ open class MXKAccountManager {
 
     // MARK: The file
 
-    /// Writes what has changed. What is changed by accounts themselves is written at once.
+    /// Writes the pending changes. Changes that accounts make themselves are written at once.
     open func saveAccounts() { try? write() }
 
     func changed(_ account: MXKAccount) {
@@ -87,7 +87,7 @@ open class MXKAccountManager {
         try? write()
     }
 
-    /// Failures are ``fileTrouble``, and what was not written is tried again with the next change.
+    /// Writes the pending changes. A failure is recorded in ``fileTrouble`` and retried with the next change.
     func write() throws(MatrixError) {
         guard !changedUsers.isEmpty else { return }
         do throws(MatrixError) {
@@ -112,8 +112,8 @@ open class MXKAccountManager {
         }
     }
 
-    /// Reads the file again: accounts that another process has added come, those that it has removed are closed, and those whose
-    /// tokens it has changed go on with these.
+    /// Reads the file again. Accounts that another process has added or removed are added or closed here, and accounts
+    /// whose tokens it has changed continue with the new tokens.
     open func forceReloadAccounts() {
         let old = accounts
         load()
@@ -132,9 +132,9 @@ open class MXKAccountManager {
         }
     }
 
-    // MARK: Coming and going
+    // MARK: Adding and removing
 
-    /// Keeps an account, in the place of an earlier one of the same user.
+    /// Adds an account, replacing an earlier one of the same user.
     open func addAccount(_ account: MXKAccount, andOpenSession openSession: Bool) {
         guard !account.userId.isEmpty, !accounts.contains(where: { $0 === account }) else { return }
         if let earlier = self.account(forUserId: account.userId) {
@@ -149,14 +149,14 @@ open class MXKAccountManager {
         NotificationCenter.default.post(name: .mxkAccountManagerDidAddAccount, object: account)
     }
 
-    /// Logs out on the homeserver, and removes the account and its store whatever that says.
+    /// Logs out on the homeserver, and removes the account and its store even if that fails.
     open func removeAccount(_ account: MXKAccount, completion: (() -> Void)?) {
         removeAccount(account, sendLogoutRequest: true, completion: completion)
     }
 
-    /// The same.
+    /// Removes an account and calls a closure when done.
     ///
-    /// - Parameter sendLogoutRequest: Whether the homeserver is told.
+    /// - Parameter sendLogoutRequest: Whether to notify the homeserver.
     open func removeAccount(_ account: MXKAccount, sendLogoutRequest: Bool, completion: (() -> Void)?) {
         let completion = MainCallback<Void> { completion?() }
         Task {
@@ -165,10 +165,10 @@ open class MXKAccountManager {
         }
     }
 
-    /// Logs out on the homeserver, for which that has ten seconds, and removes the account and its store in any case. A second
-    /// call waits for the first.
+    /// Logs out on the homeserver, waiting up to ten seconds, and removes the account and its store in any case. A
+    /// second call waits for the first.
     ///
-    /// - Parameter sendLogoutRequest: Whether the homeserver is told.
+    /// - Parameter sendLogoutRequest: Whether to notify the homeserver.
     public func removeAccount(_ account: MXKAccount, sendLogoutRequest: Bool = true) async {
         let id = ObjectIdentifier(account)
         if let removal = removals[id] { return await removal.value }
@@ -183,7 +183,7 @@ open class MXKAccountManager {
     }
 
     private func removeLocally(_ account: MXKAccount) {
-        // One that has taken its place meanwhile stays, with its store.
+        // Keep an account that has replaced this one in the meantime, with its store.
         guard accounts.contains(where: { $0 === account }) else { return }
         account.manager = nil
         accounts.removeAll { $0 === account }
@@ -197,7 +197,7 @@ open class MXKAccountManager {
         NotificationCenter.default.post(name: .mxkAccountManagerDidRemoveAccount, object: account)
     }
 
-    /// Removes all accounts, at the same time.
+    /// Removes all accounts concurrently.
     open func logout(completion: (() -> Void)?) {
         let completion = MainCallback<Void> { completion?() }
         Task {
@@ -206,19 +206,19 @@ open class MXKAccountManager {
         }
     }
 
-    /// As the other form.
+    /// Removes all accounts concurrently.
     public func logout() async {
         let removals = accounts.map { account in Task { await self.removeAccount(account) } }
         for removal in removals { await removal.value }
     }
 
-    /// The tokens of an account are not valid any more, but its device lives.
+    /// Closes the session of an account whose tokens have expired but whose device still exists.
     open func softLogout(_ account: MXKAccount) {
         account.softLogout()
         NotificationCenter.default.post(name: .mxkAccountManagerDidSoftlogoutAccount, object: account)
     }
 
-    /// Goes on with new tokens of the same user, and opens the session.
+    /// Continues with new tokens of the same user, and opens the session.
     open func hydrateAccount(_ account: MXKAccount, with credentials: MXCredentials) {
         account.hydrate(withCredentials: credentials)
         account.openSession(withStore: MXFileStore(folder: storesFolder))
@@ -226,10 +226,10 @@ open class MXKAccountManager {
 
     // MARK: Finding
 
-    /// The account of a user.
+    /// Returns the account of a user.
     open func account(forUserId userId: String) -> MXKAccount? { accounts.first { $0.userId == userId } }
 
-    /// An active account that is in a room, or is invited.
+    /// Returns an active account that has joined a room or is invited to it.
     open func accountKnowingRoom(withRoomIdOrAlias roomIdOrAlias: String) -> MXKAccount? {
         activeAccounts.first { account in
             account.mxSession?.room(withRoomId: roomIdOrAlias) != nil
@@ -237,7 +237,7 @@ open class MXKAccountManager {
         }
     }
 
-    /// An active account that knows something of a user: a direct chat first.
+    /// Returns an active account that knows a user, preferring one with a direct chat.
     open func accountKnowingUser(withUserId userId: String) -> MXKAccount? {
         activeAccounts.first { $0.mxSession?.directRooms[userId]?.isEmpty == false }
             ?? activeAccounts.first { $0.mxSession?.user(withUserId: userId) != nil }

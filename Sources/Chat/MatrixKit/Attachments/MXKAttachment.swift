@@ -4,53 +4,54 @@ import JSONBytes
 import MatrixProtocol
 public import MatrixSDK
 
-/// What kind of file a message has.
+/// The kind of a message's file.
 public enum MXKAttachmentType: UInt, Sendable {
-    /// None that is known.
+    /// An unknown kind.
     case undefined
     /// A picture.
     case image
-    /// A recording.
+    /// An audio recording.
     case audio
-    /// Something spoken.
+    /// A voice message.
     case voiceMessage
-    /// A film.
+    /// A video.
     case video
-    /// A place; it has no file.
+    /// A location; it has no file.
     case location
     /// Any other file.
     case file
-    /// A picture that is a message.
+    /// A sticker.
     case sticker
 }
 
 /// The file of a message.
 ///
-/// It is downloaded when somebody asks, once for all who do, and kept in a cache of files that all attachments share. Every call
-/// with closures calls exactly one of them, once, on the main actor; after ``destroy()`` that is the failure, with `cancelled`.
+/// The file is downloaded on request, once for all callers, to a file cache that all attachments share. A method that
+/// takes closures calls exactly one of them, once, on the main actor. After ``destroy()`` it calls `failure` with
+/// `cancelled`.
 @MainActor
 open class MXKAttachment {
-    /// What kind it is.
+    /// The kind of file.
     public let type: MXKAttachmentType
-    /// The message.
+    /// The id of the message.
     public let eventId: String?
-    /// Where the message was said.
+    /// The room of the message.
     public let eventRoomId: String?
-    /// Where the homeserver has it, an `mxc:` address.
+    /// The `mxc:` address of the file.
     public let contentURL: String?
-    /// What the sender says about it.
+    /// The sender's information about the file.
     public let contentInfo: [String: Any]?
-    /// As the sender calls it. Not fit for a path: ``save(to:)`` makes it so.
+    /// The name given by the sender. It is not safe as a path: ``save(to:)`` sanitises it.
     public let originalFileName: String?
-    /// Whether it is encrypted.
+    /// Whether the file is encrypted.
     public let isEncrypted: Bool
-    /// A blurred picture in a few letters, to show until the picture is there.
+    /// A blurred preview in a short string, shown until the picture has loaded.
     public let blurhash: String?
-    /// What the sender says beside it.
+    /// The sender's caption.
     public let caption: String?
-    /// Told how far a download has come, as long as somebody waits for it.
+    /// Called with the progress of a download while a caller is waiting for it.
     public var onProgress: ((MXTransferProgress) -> Void)?
-    /// Bytes of all files in the cache. Larger files can be saved only. Usually 256 MiB.
+    /// The maximum size of the cache, in bytes. Larger files can only be saved. The default is 256 MiB.
     public static var maximumCacheSize: Int {
         get { MediaCache.shared.maximumSize }
         set { MediaCache.shared.maximumSize = newValue }
@@ -61,7 +62,7 @@ open class MXKAttachment {
     var isDestroyed = false
     var running: [UUID: Task<Void, Never>] = [:]
 
-    /// Nil if the message has no file that can be shown.
+    /// Returns `nil` if the message has no file that can be shown.
     public init?(event: MXEvent, mxSession: MXSession?) {
         let kind = event.type == "m.sticker" ? "m.sticker" : event.contentJSON["msgtype"]?.string
         let content = MatrixMessageContent(event)
@@ -95,42 +96,42 @@ open class MXKAttachment {
         (self.event, self.mxSession) = (event, mxSession)
     }
 
-    // MARK: Its bytes
+    // MARK: Content
 
-    /// As ``thumbnail()``.
+    /// Like ``thumbnail()``, with closures.
     open func getThumbnail(
         _ onSuccess: ((MXKAttachment, Data) -> Void)?, failure: ((MXKAttachment, (any Error)?) -> Void)?
     ) {
         start({ onSuccess?(self, $0) }, { failure?(self, $0) }) { try await $0.thumbnail() }
     }
 
-    /// As ``data()``.
+    /// Like ``data()``, with closures.
     open func getData(_ onSuccess: ((Data) -> Void)?, failure: (((any Error)?) -> Void)?) {
         start({ onSuccess?($0) }, { failure?($0) }) { try await $0.data() }
     }
 
-    /// As ``decryptToTempFile()``.
+    /// Like ``decryptToTempFile()``, with closures.
     open func decrypt(toTempFile onSuccess: ((String) -> Void)?, failure: (((any Error)?) -> Void)?) {
         start({ onSuccess?($0) }, { failure?($0) }) { try await $0.decryptToTempFile() }
     }
 
-    /// Puts the file into a folder, under the name that the sender gave it as far as that can be one. No file is replaced: a
-    /// number makes the name new. Nobody may execute it.
+    /// Saves the file to a folder, named as the sender named it if that is a valid file name. An existing file is not
+    /// replaced: a number makes the name unique. The file is not executable.
     ///
-    /// - Returns: Where it is.
+    /// - Returns: The location of the saved file.
     open func save(to folder: URL) async throws -> URL { try await saved(in: folder) }
 
-    /// Nobody needs it any more: what it waits for ends, unless others wait for the same.
+    /// Discards the attachment. Its pending downloads end unless other callers are waiting for them.
     open func destroy() {
         isDestroyed = true
         onProgress = nil
         for task in running.values { task.cancel() }
     }
 
-    /// Deletes decrypted files that processes of this user have left which were killed. A program that shows attachments calls
-    /// it when it starts; otherwise they go with the next encrypted attachment that is shown.
+    /// Deletes decrypted files left behind by killed processes of this user. Call this method when a program that shows
+    /// attachments starts. Otherwise these files are deleted when the next encrypted attachment is shown.
     public static func deleteOrphans() { PrivateTemporaryFolder.removeOrphans() }
 
-    /// Deletes every file that was downloaded.
+    /// Deletes every downloaded file.
     public static func clearCache() { MediaCache.shared.clear() }
 }

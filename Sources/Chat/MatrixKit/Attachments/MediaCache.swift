@@ -4,20 +4,20 @@ import Glibc
 import MatrixProtocol
 import MatrixSDK
 
-/// Files of messages that were downloaded, up to a number of bytes: those that were not read for longest go first.
+/// A size-limited cache of downloaded files. The least recently used files are deleted first.
 ///
-/// What was encrypted lies apart from the rest: in a folder of the process's own, which goes with it.
+/// Decrypted files are kept apart, in a folder private to the process and deleted with it.
 @MainActor
 final class MediaCache {
     static let shared = MediaCache(folder: cacheFolder.appending(path: "matrixkit").appending(path: "media"))
 
     private struct Entry {
         var size: Int
-        /// Counts up with each use.
+        /// A counter that increases with each use.
         var use: UInt64
     }
 
-    /// Bytes. Lowering it lets files go with the next download.
+    /// The maximum size in bytes. Lowering it deletes files at the next download.
     var maximumSize = 256 << 20
     private let folder: URL
     private let privateFolder = PrivateTemporaryFolder()
@@ -25,7 +25,7 @@ final class MediaCache {
     private var uses: UInt64 = 0
     private var downloads: [URL: SharedDownload] = [:]
 
-    /// - Parameter folder: Is made when something is put there.
+    /// - Parameter folder: Created on the first write.
     init(folder: URL) { self.folder = folder }
 
     private static var cacheFolder: URL {
@@ -36,26 +36,26 @@ final class MediaCache {
 
     // MARK: Places
 
-    /// Where a file lies once it is there.
+    /// Returns the location of a file in the cache, whether or not it exists yet.
     ///
     /// - Parameters:
-    ///   - what: All that says which file it is: its address, its size, its keys.
-    ///   - isSecret: Whether it was encrypted.
+    ///   - what: Everything that identifies the file: its address, size and keys.
+    ///   - isSecret: Whether the file was encrypted.
     func place(of what: [String], isSecret: Bool) -> URL? {
         let digest = Digest.sha256(Array(what.joined(separator: "\n").utf8))
         let name = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return (isSecret ? privateFolder.url : folder)?.appending(path: name)
     }
 
-    /// Whether the file is there.
+    /// Returns whether the file exists.
     func has(_ place: URL) -> Bool { access(place.path, F_OK) == 0 }
 
     // MARK: Downloading
 
-    /// The file of a place. Whoever asks while it is on its way waits for the same download, which ends early when nobody
-    /// waits any more.
+    /// Returns the file at a location. Concurrent callers share one download, which is cancelled when no caller is
+    /// left.
     ///
-    /// - Parameter download: Puts the file where it is told, and nothing larger than it is told.
+    /// - Parameter download: Writes the file to the given location, up to the given size.
     func file(
         _ place: URL, onProgress: (@MainActor (MXTransferProgress) -> Void)? = nil,
         download:
@@ -79,7 +79,7 @@ final class MediaCache {
         try await running.wait(onProgress)
     }
 
-    /// How many are on their way.
+    /// The number of pending downloads.
     var downloadCount: Int { downloads.count }
 
     // MARK: Size
@@ -96,13 +96,13 @@ final class MediaCache {
         if !privateFolder.contains(place) { utimensat(AT_FDCWD, place.path, nil, 0) }
     }
 
-    /// Bytes of all files.
+    /// The total size of all files, in bytes.
     var size: Int {
         if entries == nil { entries = readEntries() }
         return entries?.values.reduce(0) { $0 + $1.size } ?? 0
     }
 
-    /// What an earlier process has left, in the order of its use.
+    /// Returns the files left by an earlier process, least recently used first.
     private func readEntries() -> [URL: Entry] {
         let keys: Set<URLResourceKey> = [.fileSizeKey, .contentModificationDateKey]
         let files =
@@ -134,14 +134,14 @@ final class MediaCache {
         }
     }
 
-    /// Deletes everything but what is on its way.
+    /// Deletes everything except pending downloads.
     func clear() {
         _ = size
         for file in entries?.keys.filter({ downloads[$0] == nil }) ?? [] { unlink(file.path) }
         entries = nil
     }
 
-    /// A file of its own for another program, with a name that people know it by. It goes with the process.
+    /// Copies a file for another program, with a readable name. The copy is deleted with the process.
     func copyForOthers(_ file: URL, name: String) async throws -> URL {
         guard let folder = privateFolder.url?.appending(path: UUID().uuidString) else {
             throw MatrixError(
@@ -153,7 +153,7 @@ final class MediaCache {
         return copy
     }
 
-    /// Only its owner can read it.
+    /// Only the owner can read the copy.
     @concurrent
     static func copy(_ file: URL, to copy: URL) async throws {
         let source = try FileHandle(forReadingFrom: file)

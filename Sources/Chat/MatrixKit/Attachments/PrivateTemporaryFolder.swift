@@ -3,12 +3,12 @@ import Foundation
 import Glibc
 import MatrixSDK
 
-/// A folder for what was decrypted. It is deleted when the process exits; what a process that was killed has left is deleted by
-/// the next that makes one, or calls ``removeOrphans()``.
+/// A folder for decrypted files. It is deleted when the process exits. A folder left by a killed process is deleted by
+/// the next process that creates one or calls ``removeOrphans()``.
 @MainActor
 final class PrivateTemporaryFolder {
     private static let prefix = "matrixkit-clear-"
-    /// What the process deletes at its end.
+    /// The folders to delete when the process exits.
     private static let all = Lock<[String]>([])
     private static let deletesAtExit: Void = {
         atexit {
@@ -20,7 +20,7 @@ final class PrivateTemporaryFolder {
 
     private var made: (url: URL, lock: FileLock)?
 
-    /// Made when it is asked for; nil if that fails.
+    /// The folder, created on first use; `nil` if that fails.
     var url: URL? {
         if let made { return made.url }
         Self.removeOrphans()
@@ -38,7 +38,7 @@ final class PrivateTemporaryFolder {
 
     func contains(_ file: URL) -> Bool { file.deletingLastPathComponent().path == made?.url.path }
 
-    /// Deletes the folders of this user's processes that live no more.
+    /// Deletes the folders of this user's processes that are no longer running.
     static func removeOrphans() {
         let parent = FileManager.default.temporaryDirectory
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []

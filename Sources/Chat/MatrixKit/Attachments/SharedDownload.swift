@@ -2,7 +2,7 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 
-/// A download for which several wait. It is cancelled when nobody waits any more.
+/// A download with several waiting callers. It is cancelled when the last caller stops waiting.
 @MainActor
 final class SharedDownload {
     private struct Waiter {
@@ -13,7 +13,7 @@ final class SharedDownload {
     private var waiters: [UUID: Waiter] = [:]
     private var task: Task<Void, Never>?
     private var result: Result<Void, any Error>?
-    /// Called once, before whoever waits goes on.
+    /// Called once, before the waiting callers resume.
     var whenOver: (@MainActor () -> Void)?
 
     init(

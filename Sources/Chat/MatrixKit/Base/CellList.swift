@@ -1,9 +1,9 @@
 import Foundation
 
-/// Cells in order, and what changes between two reports.
+/// An ordered list of cells that records its changes between two reports.
 ///
-/// Cells come at both ends, and few change in between: no work but at the very ends and for what changes grows with their
-/// number, except that the array itself moves.
+/// Most cells are inserted at the ends, and few change in between. Apart from moving the array itself, the work depends
+/// on the number of changes, not on the number of cells.
 package struct CellList<Cell: AnyObject> {
     package init() {}
 
@@ -12,16 +12,16 @@ package struct CellList<Cell: AnyObject> {
         var position: Int
     }
 
-    /// Room between neighbours, for cells that come between them.
+    /// The gap between neighbours, for cells inserted between them.
     private static var step: Int { 1 << 24 }
 
     private var places: [Place] = []
     private var positions: [ObjectIdentifier: Int] = [:]
 
-    // Since the last report.
+    // Changes since the last report.
     private var inserted: Set<ObjectIdentifier> = []
     private var updated: Set<ObjectIdentifier> = []
-    /// The positions of cells that are gone, and were there at the last report.
+    /// The positions of removed cells that were present at the last report.
     private var removed: [Int] = []
     private var isReplaced = false
 
@@ -64,7 +64,7 @@ package struct CellList<Cell: AnyObject> {
             spread()
             return insert(cell, at: index)
         }
-        // A cell that is gone may have had this place: what came first is not known then.
+        // A removed cell may have had this position: their order would then be unknown.
         if removed.contains(position) { isReplaced = true }
         places.insert(Place(cell: cell, position: position), at: index)
         positions[ObjectIdentifier(cell)] = position
@@ -82,7 +82,7 @@ package struct CellList<Cell: AnyObject> {
         updated.remove(id)
     }
 
-    /// Takes the first cells out, and returns them.
+    /// Removes and returns the first cells.
     package mutating func removeFirst(_ count: Int) -> [Cell] {
         let gone = places.prefix(count)
         places.removeFirst(gone.count)
@@ -114,7 +114,7 @@ package struct CellList<Cell: AnyObject> {
 
     // MARK: Reports
 
-    /// What has changed since the last report; nil if everything may have.
+    /// Returns the changes since the last report; `nil` if everything may have changed.
     package mutating func takeChanges() -> MXKCellChanges? {
         defer { (inserted, updated, removed, isReplaced) = ([], [], [], false) }
         if isReplaced { return nil }
@@ -125,7 +125,8 @@ package struct CellList<Cell: AnyObject> {
             if let position = positions[id] { changes.updated.insert(lowerBound(position)) }
         }
         for (count, position) in removed.sorted().enumerated() {
-            // Those that are still here and were before, and those that are gone like it.
+            // The index before the change counts earlier cells that remain, without the inserted ones, plus those
+            // removed.
             let insertedBefore = insertedPositions.count { $0 < position }
             changes.removed.insert(lowerBound(position) - insertedBefore + count)
         }

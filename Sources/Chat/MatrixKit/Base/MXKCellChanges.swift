@@ -1,17 +1,17 @@
 public import Foundation
 
-/// How a list of cells has changed. Applied to the cells that were there, it gives those that are there now.
+/// The changes to a list of cells. Applied to the old list, they yield the new one.
 public struct MXKCellChanges: Sendable, Hashable {
-    /// Cells that are new, by their indices after the change.
+    /// Indices of inserted cells, after the change.
     public var inserted: IndexSet
-    /// Cells that are gone, by their indices before the change.
+    /// Indices of removed cells, before the change.
     public var removed: IndexSet
-    /// Cells that look different, by their indices after the change.
+    /// Indices of cells whose appearance has changed, after the change.
     public var updated: IndexSet
-    /// Cells that are somewhere else, by their indices before and after the change. They are neither removed nor inserted.
+    /// Moved cells: indices before the change mapped to indices after it. These cells are neither removed nor inserted.
     public var moved: [Int: Int]
 
-    /// Nothing has changed, unless told otherwise.
+    /// Creates a set of changes, empty by default.
     public init(
         inserted: IndexSet = [], removed: IndexSet = [], updated: IndexSet = [], moved: [Int: Int] = [:]
     ) {
@@ -21,19 +21,20 @@ public struct MXKCellChanges: Sendable, Hashable {
     /// Whether nothing has changed.
     public var isEmpty: Bool { inserted.isEmpty && removed.isEmpty && updated.isEmpty && moved.isEmpty }
 
-    /// The change from one list to another, by what stands for each cell.
+    /// Computes the changes between two lists from an id for each cell.
     ///
-    /// Of the cells that are in both, as many as possible stay where they are; the others are moved. The work is that of sorting.
+    /// As many cells as possible of those in both lists stay in place; the others are moved. The cost is that of
+    /// sorting.
     ///
     /// - Parameters:
-    ///   - old: Each at most once.
-    ///   - new: Each at most once.
-    ///   - isUpdated: Whether a cell that is in both looks different.
+    ///   - old: Unique ids.
+    ///   - new: Unique ids.
+    ///   - isUpdated: Whether a cell in both lists has changed its appearance.
     public init<ID: Hashable>(from old: [ID], to new: [ID], isUpdated: (ID) -> Bool = { _ in false }) {
         self.init()
         var places: [ID: Int] = [:]
         for (index, id) in old.enumerated() { places[id] = index }
-        // Where those that are in both were, in the order in which they are now.
+        // The old indices of the cells in both lists, in their new order.
         var kept: [(from: Int, to: Int)] = []
         for (index, id) in new.enumerated() {
             guard let place = places.removeValue(forKey: id) else {
@@ -48,9 +49,9 @@ public struct MXKCellChanges: Sendable, Hashable {
         for (number, cell) in kept.enumerated() where !staying.contains(number) { moved[cell.from] = cell.to }
     }
 
-    /// The indices of a longest increasing part of a list without equal numbers.
+    /// Returns the indices of a longest increasing subsequence of distinct numbers.
     private static func longestIncrease(in numbers: [Int]) -> IndexSet {
-        // The end of the best part of each length, and what comes before each.
+        // The end of the best subsequence of each length, and the predecessor of each element.
         var (ends, before) = ([Int](), [Int](repeating: -1, count: numbers.count))
         for (index, number) in numbers.enumerated() {
             var (low, high) = (0, ends.count)

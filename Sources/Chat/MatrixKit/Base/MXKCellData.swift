@@ -1,6 +1,6 @@
-/// What a cell shows. The kinds of cells have subclasses, and protocols for whoever brings classes of their own.
+/// The data that a cell shows. Each kind of cell has a subclass, and a protocol for custom classes.
 @MainActor
 open class MXKCellData {
-    /// Nothing yet.
+    /// Creates empty cell data.
     public init() {}
 }

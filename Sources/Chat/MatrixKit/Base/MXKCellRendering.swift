@@ -1,36 +1,36 @@
 public import Foundation
 
-/// A view that shows cell data: a row of a list, a bubble of a room.
+/// A view that shows cell data: a row of a list, or a message bubble.
 ///
-/// What a view is, a renderer says: `MatrixKitTerminal` has lines of a terminal. Lengths are in its unit.
+/// The renderer defines the type of view: `MatrixKitTerminal` uses terminal lines. Lengths are in the renderer's unit.
 @MainActor
 public protocol MXKCellRendering: AnyObject {
-    /// A view that shows nothing yet.
+    /// Creates an empty view.
     init()
-    /// Shows this from now on; nil is nothing.
+    /// Shows the given data; pass `nil` to clear the view.
     func render(_ cellData: MXKCellData?)
-    /// How high it would be.
+    /// Returns the height needed to show the data.
     static func height(for cellData: MXKCellData?, withMaximumWidth maxWidth: CGFloat) -> CGFloat
-    /// Told what users do with it: usually the data source.
+    /// The delegate to notify of user actions, usually the data source.
     var delegate: (any MXKCellRenderingDelegate)? { get set }
-    /// What it shows.
+    /// Returns the data that the view shows.
     func renderedCellData() -> MXKCellData?
-    /// It has left the screen.
+    /// Called when the view has left the screen.
     func didEndDisplay()
 }
 
 extension MXKCellRendering {
-    /// Nothing.
+    /// The default implementation does nothing.
     public func didEndDisplay() {}
 }
 
-/// Told what users do with cells.
+/// Receives user actions on cells.
 @MainActor
 public protocol MXKCellRenderingDelegate: AnyObject {
-    /// Something was done, such as `kMXKRoomBubbleCellTapOnAttachmentView`.
+    /// Reports an action, such as `kMXKRoomBubbleCellTapOnAttachmentView`.
     func cell(
         _ cell: any MXKCellRendering, didRecognizeAction actionIdentifier: String, userInfo: [AnyHashable: Any]?)
-    /// Whether it may be done, such as following a link.
+    /// Returns whether to allow an action, such as following a link.
     func cell(
         _ cell: any MXKCellRendering, shouldDoAction actionIdentifier: String, userInfo: [AnyHashable: Any]?,
         defaultValue: Bool

@@ -1,42 +1,43 @@
 import MatrixProtocol
 public import MatrixSDK
 
-/// How far a data source is.
+/// The state of a data source.
 public enum MXKDataSourceState: UInt, Sendable {
-    /// ``MXKDataSource/finalizeInitialization()`` was not called yet.
+    /// ``MXKDataSource/finalizeInitialization()`` has not been called yet.
     case unknown
-    /// It waits for its data.
+    /// Waiting for data.
     case preparing
-    /// It will not get its data: the room is not known, say.
+    /// No data will arrive, for example because the room is unknown.
     case failed
-    /// It has its data.
+    /// The data is available.
     case ready
 }
 
-/// Brings cells to whoever shows them, and tells when they change.
+/// Provides cells to its delegate and reports their changes.
 ///
-/// The data source listens to the SDK and makes **cell data** of what it hears. Its delegate, usually a screen, says which class
-/// of **cell view** shows which cell data. Each of the three can be replaced: by subclassing, and by
-/// ``registerCellDataClass(_:forCellIdentifier:)``.
+/// The data source listens to the SDK and turns events into **cell data**. Its delegate, usually a screen, chooses the
+/// **cell view** class for each cell data. You can replace each of the three by subclassing, and the cell data also
+/// through ``registerCellDataClass(_:forCellIdentifier:)``.
 @MainActor
 open class MXKDataSource: MXKCellRenderingDelegate {
-    /// The session whose data it brings; nil once that is gone.
+    /// The session that provides the data; `nil` once it is gone.
     public internal(set) weak var mxSession: MXSession?
-    /// See ``MXKDataSourceState``.
+    /// The current state.
     public private(set) var state = MXKDataSourceState.unknown
-    /// Told of every change, on the main actor.
+    /// Notified of every change, on the main actor.
     public weak var delegate: (any MXKDataSourceDelegate)?
 
     private var cellDataClasses: [String: AnyClass] = [:]
     private(set) var isDestroyed = false
     private var sessionStates: Task<Void, Never>?
 
-    /// A data source that is not finished: see ``finalizeInitialization()``.
+    /// Creates a data source that still needs ``finalizeInitialization()``.
     public init(matrixSession mxSession: MXSession?) { self.mxSession = mxSession }
 
-    // MARK: Life
+    // MARK: Life cycle
 
-    /// Begins to listen. Subclasses call it when they are initialised, or whoever makes one does; a second call does nothing.
+    /// Starts listening. A subclass calls this method at the end of its initializer, or the code that creates the data
+    /// source does. A second call does nothing.
     open func finalizeInitialization() {
         guard state == .unknown else { return }
         setState(.preparing)
@@ -52,7 +53,7 @@ open class MXKDataSource: MXKCellRenderingDelegate {
         didMXSessionStateChange()
     }
 
-    /// Ends everything: no delegate hears of it any more, whatever is still under way. A second call does nothing.
+    /// Stops all work and all delegate notifications, even for pending requests. A second call does nothing.
     open func destroy() {
         guard !isDestroyed else { return }
         isDestroyed = true
@@ -62,20 +63,20 @@ open class MXKDataSource: MXKCellRenderingDelegate {
         state = .unknown
     }
 
-    /// Called when it begins to listen, and whenever the session has another state.
+    /// Called when listening starts and whenever the session's state changes.
     open func didMXSessionStateChange() {}
 
-    /// Ends what is under way on the network.
+    /// Cancels the pending network requests.
     open func cancelAllRequests() {}
 
-    /// Sets the state and tells the delegate.
+    /// Sets the state and notifies the delegate.
     package func setState(_ new: MXKDataSourceState) {
         guard state != new, !isDestroyed else { return }
         state = new
         delegate?.dataSource(self, didStateChange: new)
     }
 
-    /// Whether the session has its store: then there is something to show.
+    /// Whether the session has its store and therefore data to show.
     var sessionHasData: Bool {
         switch mxSession?.state {
         case .storeDataReady?, .syncInProgress?, .running?, .backgroundSyncInProgress?, .pauseRequested?, .paused?,
@@ -87,16 +88,15 @@ open class MXKDataSource: MXKCellRenderingDelegate {
 
     // MARK: Cell data
 
-    /// Makes cells of this identifier with this class from now on. It must have what the cells of that identifier need: see
-    /// the protocol of each kind.
+    /// Registers the class for cells with this identifier. The class must conform to the protocol of that kind of cell.
     open func registerCellDataClass(_ cellDataClass: AnyClass, forCellIdentifier identifier: String) {
         cellDataClasses[identifier] = cellDataClass
     }
 
-    /// The class that makes cells of this identifier; nil if none is registered.
+    /// Returns the class registered for this identifier; `nil` if there is none.
     open func cellDataClass(forCellIdentifier identifier: String) -> AnyClass? { cellDataClasses[identifier] }
 
-    /// The registered class as what the cells of this identifier must be.
+    /// Returns the registered class as the type that this identifier requires.
     func registeredClass<Class>(_ identifier: String, as _: Class.Type) -> Class {
         guard let type = cellDataClasses[identifier] else {
             preconditionFailure("no class is registered for the cells “\(identifier)”")
@@ -112,9 +112,9 @@ open class MXKDataSource: MXKCellRenderingDelegate {
         delegate?.dataSource(self, didCellChange: changes)
     }
 
-    // MARK: What users do
+    // MARK: User actions
 
-    /// Hands the action on to the delegate.
+    /// Forwards the action to the delegate.
     open func cell(
         _ cell: any MXKCellRendering, didRecognizeAction actionIdentifier: String, userInfo: [AnyHashable: Any]?
     ) {
@@ -132,28 +132,28 @@ open class MXKDataSource: MXKCellRenderingDelegate {
     }
 }
 
-/// Shows the cells of a data source.
+/// Displays the cells of a data source.
 @MainActor
 public protocol MXKDataSourceDelegate: AnyObject {
-    /// The class of the views that show this; nil shows nothing.
+    /// Returns the view class for the data; return `nil` to show nothing.
     func cellViewClass(for cellData: MXKCellData) -> (any MXKCellRendering.Type)?
-    /// What stands for that class where views are kept to be used again.
+    /// Returns the reuse identifier of that class.
     func cellReuseIdentifier(for cellData: MXKCellData) -> String?
-    /// The cells have changed.
+    /// Called when the cells have changed.
     ///
-    /// - Parameter changes: ``MXKCellChanges``; nil if all may be different.
+    /// - Parameter changes: ``MXKCellChanges``; `nil` if everything may have changed.
     func dataSource(_ dataSource: MXKDataSource, didCellChange changes: Any?)
-    /// The data source is somewhere else in its life.
+    /// Called when the data source's state has changed.
     func dataSource(_ dataSource: MXKDataSource, didStateChange state: MXKDataSourceState)
-    /// Its cells show another session too.
+    /// Called when cells of another session were added.
     func dataSource(_ dataSource: MXKDataSource, didAddMatrixSession mxSession: MXSession)
-    /// Its cells show a session no more.
+    /// Called when the cells of a session were removed.
     func dataSource(_ dataSource: MXKDataSource, didRemoveMatrixSession mxSession: MXSession)
-    /// A user did something with a cell.
+    /// Called when the user performed an action on a cell.
     func dataSource(
         _ dataSource: MXKDataSource, didRecognizeAction actionIdentifier: String, inCell cell: any MXKCellRendering,
         userInfo: [AnyHashable: Any]?)
-    /// Whether a user may do something with a cell.
+    /// Returns whether the user may perform an action on a cell.
     func dataSource(
         _ dataSource: MXKDataSource, shouldDoAction actionIdentifier: String, inCell cell: any MXKCellRendering,
         userInfo: [AnyHashable: Any]?, defaultValue: Bool
@@ -161,18 +161,18 @@ public protocol MXKDataSourceDelegate: AnyObject {
 }
 
 extension MXKDataSourceDelegate {
-    /// Nothing.
+    /// The default implementation does nothing.
     public func dataSource(_ dataSource: MXKDataSource, didStateChange state: MXKDataSourceState) {}
-    /// Nothing.
+    /// The default implementation does nothing.
     public func dataSource(_ dataSource: MXKDataSource, didAddMatrixSession mxSession: MXSession) {}
-    /// Nothing.
+    /// The default implementation does nothing.
     public func dataSource(_ dataSource: MXKDataSource, didRemoveMatrixSession mxSession: MXSession) {}
-    /// Nothing.
+    /// The default implementation does nothing.
     public func dataSource(
         _ dataSource: MXKDataSource, didRecognizeAction actionIdentifier: String, inCell cell: any MXKCellRendering,
         userInfo: [AnyHashable: Any]?
     ) {}
-    /// What is usual.
+    /// The default implementation returns the default value.
     public func dataSource(
         _ dataSource: MXKDataSource, shouldDoAction actionIdentifier: String, inCell cell: any MXKCellRendering,
         userInfo: [AnyHashable: Any]?, defaultValue: Bool

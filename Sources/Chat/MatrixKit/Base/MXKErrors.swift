@@ -1,12 +1,12 @@
 public import Foundation
 
 extension Notification.Name {
-    /// Something went wrong that nobody waits for; the object is the error. Whose account it was is under
-    /// ``kMXKErrorUserIdKey``.
+    /// Posted for an error that no caller is waiting for. The object is the error. ``kMXKErrorUserIdKey`` holds the
+    /// user of the account.
     public static let mxkError = Notification.Name("kMXKErrorNotification")
 }
 
-/// The user in whose account something went wrong.
+/// The key of the user whose account had the error.
 public let kMXKErrorUserIdKey = "kMXKErrorUserIdKey"
 
 extension NotificationCenter {

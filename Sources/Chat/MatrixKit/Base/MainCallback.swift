@@ -1,6 +1,6 @@
-/// A closure of an application's, called on the main actor, where it was made.
+/// An application's closure, called on the main actor, where it was created.
 ///
-/// `@unchecked Sendable`: nothing but the main actor calls it.
+/// `@unchecked Sendable`: only the main actor calls it.
 struct MainCallback<Value>: @unchecked Sendable {
     private let call: (Value) -> Void
 

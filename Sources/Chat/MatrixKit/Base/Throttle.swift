@@ -1,10 +1,10 @@
-/// Does something at most once in a while: the first time at once, and the last time always.
+/// Limits how often work runs: the first call runs at once, and the last call always runs.
 @MainActor
 final class Throttle {
     private var isResting = false
     private var isWanted = false
 
-    /// Does it now, or when the interval since the last time is over.
+    /// Runs the work now, or when the interval since the last run is over.
     func run(every interval: Duration, _ work: @escaping @MainActor () -> Void) {
         guard !isResting else {
             isWanted = true
@@ -20,6 +20,6 @@ final class Throttle {
         }
     }
 
-    /// It was done otherwise: nobody waits for it any more.
+    /// Cancels the pending run, because the work was done by other means.
     func wasDone() { isWanted = false }
 }

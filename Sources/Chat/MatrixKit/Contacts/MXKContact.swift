@@ -1,24 +1,24 @@
 import Foundation
 
-/// Somebody whom the user knows, or could.
+/// A user whom the account's user knows or may know.
 @MainActor
 open class MXKContact: MXKCellData {
-    /// Stays the same for the same user.
+    /// An identifier that stays the same for the same user.
     public let contactID: String
-    /// The name; the id for somebody without one.
+    /// The display name; the user id if there is none.
     public var displayName: String { didSet { sortingDisplayName = Self.sortingName(displayName) } }
-    /// The name as lists order it: without the marks that names begin with.
+    /// The name used for sorting, without leading punctuation marks.
     public var sortingDisplayName: String
-    /// Whether they have an account here. Always true: there is no address book.
+    /// Whether the contact has a Matrix account. Always true: there is no address book.
     public var isMatrixContact: Bool { !matrixIdentifiers.isEmpty }
-    /// Whether they were invited by an address of another kind.
+    /// Whether the contact was invited by a third-party address.
     public var isThirdPartyInvite = false
-    /// Ids of their accounts.
+    /// The user ids of the contact.
     public let matrixIdentifiers: [String]
-    /// An `mxc:` address.
+    /// The avatar, an `mxc:` address.
     public let matrixAvatarURL: String?
 
-    /// Somebody with an account.
+    /// Creates a contact with an account.
     public init(
         matrixContactWithDisplayName displayName: String, matrixID: String, andMatrixAvatarURL matrixAvatarURL: String?
     ) {
@@ -35,7 +35,7 @@ open class MXKContact: MXKCellData {
         return kept.isEmpty ? name : String(kept)
     }
 
-    /// Whether the name, a word of it, or the id begins like this.
+    /// Returns whether the name, a word of it, or the id starts with this prefix.
     open func hasPrefix(_ prefix: String) -> Bool {
         let options: String.CompareOptions = [.caseInsensitive, .diacriticInsensitive, .anchored]
         let words = displayName.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -43,7 +43,7 @@ open class MXKContact: MXKCellData {
         return ([displayName] + words + ids).contains { $0.range(of: prefix, options: options) != nil }
     }
 
-    /// Whether each of these stands in the name or the id.
+    /// Returns whether each pattern occurs in the name or the id.
     open func matched(withPatterns patterns: [String]) -> Bool {
         patterns.allSatisfy { pattern in
             ([displayName] + matrixIdentifiers).contains {

@@ -2,39 +2,39 @@ public import Foundation
 import MatrixProtocol
 public import MatrixSDK
 
-/// Which rooms make contacts of their members.
+/// The rooms whose members become contacts.
 public enum MXKContactManagerMXRoomSource: Int, Sendable {
-    /// None.
+    /// No rooms.
     case none = 0
-    /// Direct chats: the other user.
+    /// Direct chats: the other user is a contact.
     case directChats = 1
-    /// All that the user is in.
+    /// All joined rooms.
     case all = 2
 }
 
 extension Notification.Name {
-    /// ``MXKContactManager/matrixContacts`` may be others.
+    /// Posted when ``MXKContactManager/matrixContacts`` may have changed.
     public static let mxkContactManagerDidUpdateMatrixContacts = Notification.Name(
         "kMXKContactManagerDidUpdateMatrixContactsNotification")
 }
 
-/// The users whom the user of the sessions knows from rooms. There is no address book, and nothing is looked up elsewhere.
+/// The users known from the rooms of the sessions. There is no address book, and nothing is looked up elsewhere.
 @MainActor
 public final class MXKContactManager {
     private static let sharedManager = MXKContactManager()
 
-    /// The program's.
+    /// The program's contact manager.
     public static func shared() -> MXKContactManager { sharedManager }
 
-    /// Which rooms make contacts. Usually direct chats.
+    /// The rooms whose members become contacts. The default is direct chats.
     public var contactManagerMXRoomSource = MXKContactManagerMXRoomSource.directChats {
         didSet { if contactManagerMXRoomSource != oldValue { refresh() } }
     }
-    /// Users of the rooms that ``contactManagerMXRoomSource`` says, by name.
+    /// The users of the rooms selected by ``contactManagerMXRoomSource``, sorted by name.
     public private(set) var matrixContacts: [MXKContact] = []
-    /// Users of direct chats, by name.
+    /// The users of direct chats, sorted by name.
     public private(set) var directMatrixContacts: [MXKContact] = []
-    /// Changes within this time are told together.
+    /// The interval within which changes are reported together.
     var reportInterval = Duration.milliseconds(500)
 
     private struct Source {
@@ -53,7 +53,7 @@ public final class MXKContactManager {
 
     // MARK: Sessions
 
-    /// Shows users whom this session knows.
+    /// Adds the users that this session knows.
     public func addMatrixSession(_ mxSession: MXSession) {
         guard !sessions.contains(where: { $0 === mxSession }) else { return }
         let observer = mxSession.observeReports { [weak self] report in
@@ -64,7 +64,7 @@ public final class MXKContactManager {
         refresh()
     }
 
-    /// Shows them no more.
+    /// Removes the users of this session.
     public func removeMatrixSession(_ mxSession: MXSession) {
         guard let index = sources.firstIndex(where: { $0.session === mxSession }) else { return }
         mxSession.stopObserving(sources.remove(at: index).observer)
@@ -117,12 +117,12 @@ public final class MXKContactManager {
 
     // MARK: Finding
 
-    /// One of the contacts.
+    /// Returns the contact with this id.
     public func contact(withContactID contactID: String) -> MXKContact? {
         (matrixContacts + directMatrixContacts).first { $0.contactID == contactID }
     }
 
-    /// Orders contacts by name, then by id.
+    /// Sorts contacts by name, then by id.
     public func sortAlphabeticallyContacts(_ contactsArray: inout [MXKContact]) {
         contactsArray.sort { left, right in
             let order = left.sortingDisplayName.localizedCaseInsensitiveCompare(right.sortingDisplayName)
@@ -130,7 +130,7 @@ public final class MXKContactManager {
         }
     }
 
-    /// Orders contacts so that who was active last is the first, then by name. Nobody knows it of some: they come last.
+    /// Sorts contacts by last activity, most recent first, then by name. Contacts whose activity is unknown come last.
     public func sortContacts(byLastActiveInformation contactsArray: inout [MXKContact]) {
         sortAlphabeticallyContacts(&contactsArray)
         let now = ContinuousClock.now
@@ -150,9 +150,9 @@ public final class MXKContactManager {
         contactsArray = order.map { contactsArray[$0] }
     }
 
-    /// Users whom the homeservers of the sessions know, by name or id; best first.
+    /// Searches the homeservers of the sessions for users by name or id, best match first.
     ///
-    /// - Throws: If none of the homeservers has answered.
+    /// - Throws: If no homeserver answered.
     public func searchDirectory(_ term: String, limit: Int) async throws -> [MXKContact] {
         var (found, failure): ([MXKContact], (any Error)?) = ([], nil)
         var ids: Set<String> = []
@@ -176,7 +176,7 @@ public final class MXKContactManager {
     }
 }
 
-/// What sessions know of somebody.
+/// A user as known to the sessions.
 private struct KnownUser: Sendable {
     let id: String
     let name: String?
@@ -208,7 +208,7 @@ private struct KnownUser: Sendable {
         }
     }
 
-    /// Each once, and the users themselves not at all.
+    /// Returns each known user once, without the sessions' own users.
     private static func unique(_ sessions: [MXSession], _ users: (MXSession) -> [KnownUser]) -> [KnownUser] {
         var known: [String: KnownUser] = [:]
         for session in sessions {

@@ -1,27 +1,27 @@
 import Foundation
 public import MatrixSDK
 
-/// A homeserver that can be asked for its public rooms.
+/// A homeserver whose public rooms can be listed.
 open class MXKDirectoryServerCellData: MXKCellData {
-    /// Its name, as in ids.
+    /// The server name, as in ids.
     public let name: String
-    /// Whether it is the user's own.
+    /// Whether this is the user's own homeserver.
     public let isOwn: Bool
 
-    /// A homeserver.
+    /// Creates the data for a homeserver.
     public init(name: String, isOwn: Bool) {
         (self.name, self.isOwn) = (name, isOwn)
         super.init()
     }
 }
 
-/// The homeservers that can be asked for public rooms: the user's own, then those of the settings.
+/// The homeservers whose public rooms can be listed: the user's own, then those of the settings.
 @MainActor
 open class MXKDirectoryServersDataSource: MXKDataSource {
     private let settings: MXKAppSettings
     private var cells: [MXKDirectoryServerCellData] = []
 
-    /// - Parameter settings: Keep the list; nil is those of the program.
+    /// - Parameter settings: The settings that store the list; `nil` uses the program's settings.
     public init(matrixSession mxSession: MXSession?, settings: MXKAppSettings?) {
         self.settings = settings ?? .standard()
         super.init(matrixSession: mxSession)
@@ -29,24 +29,24 @@ open class MXKDirectoryServersDataSource: MXKDataSource {
         finalizeInitialization()
     }
 
-    /// With the program's settings.
+    /// Creates a data source with the program's settings.
     public override convenience init(matrixSession mxSession: MXSession?) {
         self.init(matrixSession: mxSession, settings: nil)
     }
 
     open override func didMXSessionStateChange() { setState(.ready) }
 
-    /// How many there are.
+    /// The number of homeservers.
     public var numberOfCells: Int { cells.count }
 
-    /// The homeserver at an index; nil beyond the ends.
+    /// Returns the homeserver at an index; `nil` if out of range.
     open func cellData(at index: Int) -> MXKDirectoryServerCellData? {
         cells.indices.contains(index) ? cells[index] : nil
     }
 
-    /// Adds a homeserver to the settings.
+    /// Adds a homeserver to the settings. An existing one stays.
     ///
-    /// - Returns: False if that is no name of a homeserver. One that is there already stays.
+    /// - Returns: False if the name is not a valid server name.
     open func addServer(_ name: String) -> Bool {
         let name = name.lowercased()
         guard Self.isServerName(name) else { return false }
@@ -57,7 +57,7 @@ open class MXKDirectoryServersDataSource: MXKDataSource {
         return true
     }
 
-    /// Takes a homeserver out of the settings. The own one stays.
+    /// Removes a homeserver from the settings. The user's own stays.
     open func removeServer(_ name: String) {
         settings.directoryServers.removeAll { $0 == name }
         changed()
@@ -77,7 +77,7 @@ open class MXKDirectoryServersDataSource: MXKDataSource {
             + settings.directoryServers.filter { $0 != own }.map { MXKDirectoryServerCellData(name: $0, isOwn: false) }
     }
 
-    /// A host with perhaps a port (appendices of the Matrix specification, "Server name").
+    /// Returns whether this is a host with an optional port (appendices of the Matrix specification, "Server name").
     private static func isServerName(_ name: String) -> Bool {
         guard !name.isEmpty, name.utf8.count <= 230 else { return false }
         if name.hasPrefix("[") { return name.contains("]") && name.allSatisfy { $0.isHexDigit || "[]:.".contains($0) } }

@@ -1,16 +1,16 @@
 import Foundation
 public import MatrixSDK
 
-/// Rooms that everybody may find, of the own homeserver or another's.
+/// The public rooms of the user's own homeserver or of another one.
 @MainActor
 open class MXKPublicRoomsDataSource: MXKDataSource {
-    /// The homeserver whose rooms are shown; nil is the own one. A change takes effect after ``searchDelay``.
+    /// The homeserver whose rooms are shown; `nil` is the user's own. A change takes effect after ``searchDelay``.
     public var server: String? { didSet { if server != oldValue { changed() } } }
-    /// What is looked for; nil or empty is every room. A change takes effect after ``searchDelay``.
+    /// The search term; `nil` or empty matches every room. A change takes effect after ``searchDelay``.
     public var searchPattern: String? { didSet { if searchPattern != oldValue { changed() } } }
-    /// How long after the last change it asks the homeserver. Usually 0.3 s.
+    /// The delay between the last change and the request. The default is 0.3 s.
     public var searchDelay = Duration.milliseconds(300)
-    /// Why the first page could not be had; nil if it could.
+    /// The error of loading the first page; `nil` on success.
     public private(set) var error: (any Error)?
 
     private static let pageSize: UInt = 30
@@ -24,7 +24,7 @@ open class MXKPublicRoomsDataSource: MXKDataSource {
     private var pages: [UUID: Task<Int, any Error>] = [:]
     private let turns = PageTurns()
 
-    /// A data source without rooms yet: ``paginate()`` brings the first.
+    /// Creates an empty data source: ``paginate()`` loads the first rooms.
     public override init(matrixSession mxSession: MXSession?) {
         super.init(matrixSession: mxSession)
         finalizeInitialization()
@@ -76,13 +76,13 @@ open class MXKPublicRoomsDataSource: MXKDataSource {
         }
     }
 
-    /// Whether there may be more.
+    /// Whether there may be more rooms.
     public var canPaginate: Bool { !isAtEnd && !isDestroyed && mxSession != nil }
 
-    /// Asks for the next page. Calls wait for each other.
+    /// Loads the next page. Calls wait for each other.
     ///
-    /// - Returns: How many rooms it has that were not there.
-    /// - Throws: `CancellationError` if something else is looked for meanwhile.
+    /// - Returns: The number of new rooms.
+    /// - Throws: `CancellationError` if the search has changed in the meantime.
     open func paginate() async throws -> Int {
         let (id, current) = (UUID(), generation)
         let page = Task { [turns] in
@@ -107,7 +107,7 @@ open class MXKPublicRoomsDataSource: MXKDataSource {
             onServer: server, limit: Self.pageSize, since: nextBatch, filter: pattern)
         try Task.checkCancellation()
         guard generation == current else { throw CancellationError() }
-        // A homeserver that gives the same page again would never end.
+        // Stop if the homeserver returns the same page again, or paging would never end.
         isAtEnd = page.nextBatch == nil || page.nextBatch == nextBatch
         nextBatch = page.nextBatch
         let first = rooms.count
@@ -116,9 +116,9 @@ open class MXKPublicRoomsDataSource: MXKDataSource {
         return rooms.count - first
     }
 
-    /// How many rooms are here.
+    /// The number of loaded rooms.
     public var roomsCount: Int { rooms.count }
 
-    /// The room at an index; nil beyond the ends.
+    /// Returns the room at an index; `nil` if out of range.
     open func room(at index: Int) -> MXPublicRoom? { rooms.indices.contains(index) ? rooms[index] : nil }
 }

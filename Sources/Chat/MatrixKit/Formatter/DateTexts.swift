@@ -1,13 +1,13 @@
 import Foundation
 
-/// Dates and times in a locale and a time zone.
+/// Formats dates and times for a locale and a time zone.
 struct DateTexts {
     private let calendar: Calendar
     private let timeStyle: Date.FormatStyle
     private let monthStyle: Date.FormatStyle
     private let yearStyle: Date.FormatStyle
     private let dayStyle: Date.FormatStyle
-    /// What is today; tests set it.
+    /// Returns the current date; tests replace it.
     var now: () -> Date = { Date() }
 
     init(locale: Locale = .current, timeZone: TimeZone = .current) {
@@ -40,7 +40,7 @@ struct DateTexts {
 
     func isSameDay(_ left: Date, _ right: Date) -> Bool { calendar.isDate(left, inSameDayAs: right) }
 
-    /// 0 is today; nil for tomorrow.
+    /// Returns the number of days before today: 0 for today, `nil` for a future day.
     func daysAgo(_ date: Date) -> Int? {
         let days = calendar.dateComponents(
             [.day], from: calendar.startOfDay(for: date), to: calendar.startOfDay(for: now()))

@@ -4,7 +4,7 @@ import MatrixProtocol
 import MatrixSDK
 
 extension MXKEventFormatter {
-    /// The words of an event, in the colour that its kind has.
+    /// Returns the text of an event in the colour of its kind.
     func words(_ event: MXEvent, with state: MXRoomState?) throws -> MXKText? {
         if event.isRedacted, !event.isState {
             guard settings.showRedactionsInRoomHistory else { return nil }
@@ -65,7 +65,7 @@ extension MXKEventFormatter {
         return text
     }
 
-    /// A file without words of its own is named by its kind.
+    /// Returns the text of a file message: its caption, or else its name or kind.
     private func attachment(_ file: MatrixAttachment, _ kind: String, _ event: MXEvent) throws -> MXKText {
         guard isSupportedAttachment(event) || event.isLocalEvent else {
             var text = MXKText(language.text("attachment.unreadable"))
@@ -87,7 +87,7 @@ extension MXKEventFormatter {
         return linked(MXKText(body)).blocks
     }
 
-    /// Whoever and whatever is named in the text is a link.
+    /// Makes links of users, rooms, events and addresses in the text.
     private func linked(_ text: MXKText) -> MXKText {
         var text = text
         for index in text.blocks.indices {

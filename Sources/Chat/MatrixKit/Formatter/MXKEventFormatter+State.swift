@@ -4,16 +4,16 @@ import MatrixProtocol
 import MatrixSDK
 
 extension MXKEventFormatter {
-    /// What a state event did, or another event of the room that is no message.
+    /// Returns the text of a state event, or of another room event that is not a message.
     func stateWords(_ event: MXEvent, _ state: MXRoomState?) throws -> String? {
         let content = event.contentJSON
         let sender = senderDisplayName(for: event, with: state) ?? event.sender
-        /// With the words for «you» if the user did it.
+        /// Uses the wording for «you» if the user is the sender.
         func said(_ key: String, _ values: [String: String?] = [:]) -> String {
             let keys = isMe(event.sender) ? ["\(key).you", key] : [key]
             return language.text(keys, values.merging(["sender": sender]) { $1 })
         }
-        /// Set or removed.
+        /// Returns the wording for a field that was set or removed.
         func said(_ key: String, _ field: String, _ value: String?) -> String {
             let value = Self.name(value)
             return said(value == nil ? "\(key).removed" : "\(key).set", [field: value])
@@ -76,7 +76,7 @@ extension MXKEventFormatter {
         let new = event.contentJSON["users"]?.foundation as? [String: Any] ?? [:]
         let old = event.prevContent?["users"]?.foundation as? [String: Any] ?? [:]
         func number(_ value: Any?) -> Int? { (value as? NSNumber)?.intValue ?? (value as? String).flatMap { Int($0) } }
-        // What changed, or all if it is not known what was before.
+        // The changed levels, or all levels if the earlier ones are unknown.
         let users = Set(new.keys).union(old.keys).filter { number(new[$0]) != number(old[$0]) }.sorted()
         return users.map { user in
             let level = number(new[user]) ?? number(event.contentJSON["users_default"]?.foundation) ?? 0
@@ -132,7 +132,7 @@ extension MXKEventFormatter {
         }
     }
 
-    /// `4 joined, 2 left, 3 changed their names`; nil if nothing of it is shown.
+    /// Returns a summary such as `4 joined, 2 left, 3 changed their names`; `nil` if none of it is shown.
     func summary(of events: [MXEvent]) -> String? {
         var counts: [(key: String, users: Set<String>)] = [
             "joined", "left", "invited", "removed", "renamed", "pictures", "other",

@@ -3,52 +3,52 @@ import JSONBytes
 import MatrixProtocol
 public import MatrixSDK
 
-/// What is wrong with an event that a formatter could not show as it should be.
+/// The reason why an event could not be formatted properly.
 public enum MXKEventFormatterError: UInt, Error, Sendable {
-    /// Nothing.
+    /// No error.
     case none
-    /// The formatter knows the event, and does not show such ones.
+    /// The formatter knows this kind of event but does not show it.
     case unsupported
-    /// It lacks what it should have.
+    /// The event lacks required content.
     case unexpected
-    /// Nobody here knows such events.
+    /// The event type is unknown.
     case unknownEventType
 }
 
-/// Puts events into words.
+/// Turns events into text.
 ///
-/// Every text goes through ``language``; dates and times through ``locale`` and ``timeZone``. Subclasses override
-/// ``text(from:with:)``, of which the other forms are made.
+/// Every text comes from ``language``; dates and times use ``locale`` and ``timeZone``. Subclasses override
+/// ``text(from:with:)``, on which the other methods build.
 @MainActor
 open class MXKEventFormatter {
-    /// The session whose user is «you»; nil once that is gone.
+    /// The session whose user is «you»; `nil` once it is gone.
     public private(set) weak var mxSession: MXSession?
-    /// What is shown at all.
+    /// The settings that choose the events to show.
     public var settings: MXKAppSettings
-    /// Whether the text goes into one line of a list, with the sender before it. Usually false.
+    /// Whether the text is for one line of a list, preceded by the sender. The default is false.
     public var isForSubtitle = false
-    /// Whether ids of users in texts are links. Usually true.
+    /// Whether user ids in texts are links. The default is true.
     public var treatMatrixUserIdAsLink = true
-    /// Whether ids of rooms in texts are links. Usually true.
+    /// Whether room ids in texts are links. The default is true.
     public var treatMatrixRoomIdAsLink = true
-    /// Whether addresses of rooms in texts are links. Usually true.
+    /// Whether room addresses in texts are links. The default is true.
     public var treatMatrixRoomAliasAsLink = true
-    /// Whether ids of events in texts are links. Usually true.
+    /// Whether event ids in texts are links. The default is true.
     public var treatMatrixEventIdAsLink = true
-    /// Types of events beyond which nothing is shown; nil is those of the settings.
+    /// The only event types to show; `nil` uses those of the settings.
     public var eventTypesFilterForMessages: [String]?
-    /// Elements of HTML that are read; others leave their text.
+    /// The HTML elements to interpret. Other elements are reduced to their text.
     public var allowedHTMLTags: [String]
-    /// The words. Usually English.
+    /// The language of the texts. The default is English.
     public var language = MXKLanguage.english
-    /// For dates and times. Usually the system's.
+    /// The locale for dates and times. The default is the system's.
     public var locale = Locale.current { didSet { initDateTimeFormatters() } }
-    /// For dates and times. Usually the system's.
+    /// The time zone for dates and times. The default is the system's.
     public var timeZone = TimeZone.current { didSet { initDateTimeFormatters() } }
 
     private(set) var dates = DateTexts()
 
-    /// A formatter with the program's settings.
+    /// Creates a formatter with the program's settings.
     public init(matrixSession mxSession: MXSession?) {
         self.mxSession = mxSession
         settings = MXKAppSettings.standard()
@@ -56,14 +56,14 @@ open class MXKEventFormatter {
         initDateTimeFormatters()
     }
 
-    /// Makes what dates and times are formatted with, after the locale or the time zone has changed.
+    /// Recreates the date and time formatters after a change of locale or time zone.
     open func initDateTimeFormatters() { dates = DateTexts(locale: locale, timeZone: timeZone) }
 
     // MARK: Names
 
     func isMe(_ userId: String?) -> Bool { userId != nil && userId == mxSession?.credentials?.userId }
 
-    /// The sender's name when the event was sent.
+    /// Returns the sender's name at the time of the event.
     open func senderDisplayName(for event: MXEvent, with roomState: MXRoomState?) -> String? {
         if event.type == "m.room.member", event.sender == event.stateKey {
             return targetDisplayName(for: event, with: roomState)
@@ -71,7 +71,7 @@ open class MXKEventFormatter {
         return roomState?.members.memberName(event.sender) ?? event.sender
     }
 
-    /// The name of whom a member event is about.
+    /// Returns the name of the member that a member event is about.
     open func targetDisplayName(for event: MXEvent, with roomState: MXRoomState?) -> String? {
         guard event.type == "m.room.member", let target = event.stateKey else { return nil }
         if let known = roomState?.members.member(withUserId: target), known.displayname != nil {
@@ -82,7 +82,7 @@ open class MXKEventFormatter {
             ?? target
     }
 
-    /// The sender's picture when the event was sent.
+    /// Returns the sender's avatar at the time of the event.
     open func senderAvatarUrl(for event: MXEvent, with roomState: MXRoomState?) -> String? {
         if event.type == "m.room.member", event.sender == event.stateKey {
             return targetAvatarUrl(for: event, with: roomState)
@@ -90,7 +90,7 @@ open class MXKEventFormatter {
         return roomState?.members.member(withUserId: event.sender)?.avatarUrl
     }
 
-    /// The picture of whom a member event is about.
+    /// Returns the avatar of the member that a member event is about.
     open func targetAvatarUrl(for event: MXEvent, with roomState: MXRoomState?) -> String? {
         guard event.type == "m.room.member", let target = event.stateKey else { return nil }
         return event.contentJSON["avatar_url"]?.string ?? roomState?.members.member(withUserId: target)?.avatarUrl
@@ -100,7 +100,7 @@ open class MXKEventFormatter {
 
     // MARK: Events
 
-    /// Whether it has a file that ``MXKAttachment`` can show.
+    /// Returns whether the event has a file that ``MXKAttachment`` can show.
     open func isSupportedAttachment(_ event: MXEvent) -> Bool {
         guard !event.isRedacted, event.type == "m.room.message" || event.type == "m.sticker" else { return false }
         switch event.type == "m.sticker" ? "m.image" : event.contentJSON["msgtype"]?.string {
@@ -111,7 +111,7 @@ open class MXKEventFormatter {
         }
     }
 
-    /// Whether an event of this type is shown, by the settings and ``eventTypesFilterForMessages``.
+    /// Returns whether events of this type are shown, according to the settings and ``eventTypesFilterForMessages``.
     open func isDisplayed(_ event: MXEvent) -> Bool {
         let types = eventTypesFilterForMessages ?? settings.eventsFilterForMessages
         guard types.contains(event.type) || settings.showUnsupportedEventsInRoomHistory else { return false }
@@ -120,10 +120,10 @@ open class MXKEventFormatter {
         return true
     }
 
-    /// The event in words, with its structure; nil if there is nothing to show.
+    /// Returns the text of an event with its structure; `nil` if there is nothing to show.
     ///
-    /// - Parameter roomState: When it was sent: names come from there.
-    /// - Throws: ``MXKEventFormatterError`` if it cannot be shown as it should be.
+    /// - Parameter roomState: The room's state when the event was sent. It provides the names.
+    /// - Throws: ``MXKEventFormatterError`` if the event cannot be formatted properly.
     open func text(from event: MXEvent, with roomState: MXRoomState?) throws -> MXKText? {
         guard var text = try words(event, with: roomState) else { return nil }
         switch event.sentState {
@@ -135,19 +135,19 @@ open class MXKEventFormatter {
         return text
     }
 
-    /// The event as text; nil if there is nothing to show.
+    /// Returns the plain text of an event; `nil` if there is nothing to show.
     ///
-    /// - Parameter error: Set to what is wrong with the event.
+    /// - Parameter error: Set to the error if the event cannot be formatted properly.
     open func string(
         from event: MXEvent, with roomState: MXRoomState?, error: UnsafeMutablePointer<MXKEventFormatterError>?
     ) -> String? { formatted(event, roomState, error)?.plain }
 
-    /// The event as text with attributes; nil if there is nothing to show.
+    /// Returns the text of an event with attributes; `nil` if there is nothing to show.
     open func attributedString(
         from event: MXEvent, with roomState: MXRoomState?, error: UnsafeMutablePointer<MXKEventFormatterError>?
     ) -> NSAttributedString? { formatted(event, roomState, error)?.attributed }
 
-    /// Many events in one text, such as those of a collapsed series; nil if there is nothing to show.
+    /// Returns one text for several events, such as a collapsed series; `nil` if there is nothing to show.
     open func attributedString(
         from events: [MXEvent], with roomState: MXRoomState?, error: UnsafeMutablePointer<MXKEventFormatterError>?
     ) -> NSAttributedString? {
@@ -169,7 +169,7 @@ open class MXKEventFormatter {
         }
     }
 
-    /// What stands for an event that cannot be shown as it should be.
+    /// Returns the replacement text for an event that cannot be formatted properly.
     func fallback(_ event: MXEvent) -> MXKText? {
         guard settings.showUnsupportedEventsInRoomHistory else { return nil }
         var text = MXKText(language.text("unsupported", ["type": event.type]))
@@ -179,35 +179,36 @@ open class MXKEventFormatter {
 
     // MARK: HTML and Markdown
 
-    /// HTML of an event as text with attributes.
+    /// Returns the HTML of an event as text with attributes.
     open func renderHTMLString(_ htmlString: String, for event: MXEvent, with roomState: MXRoomState?)
         -> NSAttributedString?
     { HTMLReader.text(htmlString, allowed: Set(allowedHTMLTags)).attributed }
 
-    /// Markdown as HTML; the text itself if there is no markup in it.
+    /// Converts Markdown to HTML; returns the text unchanged if it has no markup.
     open func htmlString(fromMarkdownString markdownString: String) -> String {
         Markdown.html(markdownString) ?? markdownString
     }
 
     // MARK: Dates and times
 
-    /// A day: a time for today, day and month for this year, and the year too before that. With `time`, the time follows.
+    /// Returns a short date: the time for today, day and month for this year, and also the year for earlier dates. With
+    /// `time`, the time follows.
     open func dateString(from date: Date, withTime time: Bool) -> String? { dates.short(date, withTime: time) }
 
-    /// The same for milliseconds since 1970.
+    /// Returns a short date for milliseconds since 1970.
     open func dateString(fromTimestamp timestamp: UInt64, withTime time: Bool) -> String? {
         dateString(from: Date(timeIntervalSince1970: Double(timestamp) / 1000), withTime: time)
     }
 
-    /// The same for when the server took the event.
+    /// Returns a short date for the time at which the server received the event.
     open func dateString(from event: MXEvent, withTime time: Bool) -> String? {
         dateString(from: event.date, withTime: time)
     }
 
-    /// Hours and minutes, of 24 hours.
+    /// Returns hours and minutes in 24-hour format.
     open func timeString(from date: Date) -> String { dates.time(date) }
 
-    /// The day above its messages: `Sat 21 Nov 2026`, or today and yesterday.
+    /// Returns the heading for the messages of a day: `Sat 21 Nov 2026`, or today or yesterday.
     open func dayString(from date: Date) -> String {
         switch dates.daysAgo(date) {
         case 0: language.text("today")

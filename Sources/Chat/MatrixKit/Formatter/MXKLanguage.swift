@@ -1,24 +1,24 @@
 public import Foundation
 
-/// The words that the kit shows, in one language: `{name}` in them stands for what is filled in.
+/// The texts of the kit in one language. A `{name}` in a text is a placeholder.
 ///
-/// A language may leave words out: they are English then. A file of a language is a JSON object of keys and words; the keys are
-/// those of ``english``.
+/// Texts that a language lacks appear in English. A language file is a JSON object that maps keys to texts; ``english``
+/// defines the keys.
 public struct MXKLanguage: Hashable, Sendable {
     private var words: [String: String]
 
-    /// - Parameter words: By key.
+    /// - Parameter words: Texts by key.
     public init(words: [String: String]) { self.words = words }
 
-    /// Reads the file of a language.
+    /// Reads a language file.
     public init(contentsOf file: URL) throws {
         words = try JSONDecoder().decode([String: String].self, from: Data(contentsOf: file))
     }
 
-    /// The keys that it has words for.
+    /// The keys that have a text.
     public var keys: Set<String> { Set(words.keys) }
 
-    /// The words of a key, with what they name filled in. A value that is nil is left out, with nothing in its place.
+    /// Returns the text of a key with its placeholders filled in. A `nil` value leaves its placeholder empty.
     public func text(_ key: String, _ values: [String: String?] = [:]) -> String {
         guard let words = words[key] ?? Self.english.words[key] else { return key }
         var (result, rest) = ("", words[...])
@@ -31,13 +31,13 @@ public struct MXKLanguage: Hashable, Sendable {
         return result + rest
     }
 
-    /// The words of a key, or those of another where the language has none for the first: `member.join.you`, `member.join`.
+    /// Returns the text of the first key that the language has: `member.join.you`, then `member.join`.
     func text(_ keys: [String], _ values: [String: String?]) -> String {
         let key = keys.first { words[$0] != nil } ?? keys.first { Self.english.words[$0] != nil } ?? keys.last ?? ""
         return text(key, values)
     }
 
-    /// What is built in.
+    /// The built-in language.
     public static let english = MXKLanguage(words: [
         "member.joined": "{user} joined{reason}", "member.joined.you": "You joined{reason}",
         "member.invited": "{sender} invited {user}{reason}", "member.invited.you": "You invited {user}{reason}",

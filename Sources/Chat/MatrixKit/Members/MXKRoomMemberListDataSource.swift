@@ -2,26 +2,26 @@ public import Foundation
 public import MatrixProtocol
 public import MatrixSDK
 
-/// What stands for the class that makes the cells of lists of members.
+/// The identifier of the class that creates the cells of member lists.
 public let kMXKRoomMemberCellIdentifier = "kMXKRoomMemberCellIdentifier"
 
 /// A member in a list.
 @MainActor
 public protocol MXKRoomMemberCellDataStoring: MXKCellData {
-    /// A member as the room's state has them.
+    /// Creates a cell for a member from the room's state.
     init(
         roomMember member: MXRoomMember, roomState: MXRoomState?,
         andRoomMemberListDataSource memberListDataSource: MXKRoomMemberListDataSource)
 
     /// The member.
     var roomMember: MXRoomMember { get }
-    /// The name; if others have the same, with the id.
+    /// The display name; followed by the id if several members have the same name.
     var memberDisplayName: String? { get }
-    /// From 0 to 1, where 1 is the highest level in the room.
+    /// The power level from 0 to 1, where 1 is the highest level in the room.
     var powerLevel: CGFloat { get }
     /// Whether the member is typing.
     var isTyping: Bool { get set }
-    /// Reads the level and the name again.
+    /// Updates the power level and the name from the room's state.
     func update(with roomState: MXRoomState?)
 }
 
@@ -30,18 +30,18 @@ public protocol MXKRoomMemberCellDataStoring: MXKCellData {
 open class MXKRoomMemberCellData: MXKCellData, MXKRoomMemberCellDataStoring {
     /// The member.
     public let roomMember: MXRoomMember
-    /// The name; if others have the same, with the id.
+    /// The display name; followed by the id if several members have the same name.
     public private(set) var memberDisplayName: String?
-    /// From 0 to 1, where 1 is the highest level in the room.
+    /// The power level from 0 to 1, where 1 is the highest level in the room.
     public private(set) var powerLevel: CGFloat = 0
-    /// Whether the sender is typing.
+    /// Whether the member is typing.
     public var isTyping = false
-    /// Whether the member is there.
+    /// The member's presence.
     public internal(set) var presence = MXPresence.unknown
-    /// The list that it belongs to.
+    /// The data source of the cell.
     public private(set) weak var dataSource: MXKRoomMemberListDataSource?
 
-    /// A member as the room's state has them.
+    /// Creates a cell for a member from the room's state.
     public required init(
         roomMember member: MXRoomMember, roomState: MXRoomState?,
         andRoomMemberListDataSource memberListDataSource: MXKRoomMemberListDataSource
@@ -65,14 +65,14 @@ open class MXKRoomMemberCellData: MXKCellData, MXKRoomMemberCellDataStoring {
     }
 }
 
-/// The members of a room: who is there first.
+/// The members of a room, those who are present first.
 @MainActor
 open class MXKRoomMemberListDataSource: MXKDataSource {
-    /// The room.
+    /// The room id.
     public let roomId: String
-    /// How members are ordered, and which are shown.
+    /// The settings for the order of members and for which of them to show.
     public var settings: MXKAppSettings { didSet { refresh() } }
-    /// Changes within this time are told together. Usually half a second.
+    /// The interval within which changes are reported together. The default is half a second.
     public var reportInterval = Duration.milliseconds(500)
 
     private var cells: [any MXKRoomMemberCellDataStoring] = []
@@ -81,7 +81,7 @@ open class MXKRoomMemberListDataSource: MXKDataSource {
     private let reports = Throttle()
     private var loading: Task<Void, Never>?
 
-    /// The members of a room. It prepares itself.
+    /// Creates a data source for the members of a room. It calls ``MXKDataSource/finalizeInitialization()`` itself.
     public init(roomId: String, andMatrixSession mxSession: MXSession) {
         self.roomId = roomId
         settings = MXKAppSettings.standard()
@@ -119,7 +119,7 @@ open class MXKRoomMemberListDataSource: MXKDataSource {
         cells = makeCells()
         setState(.ready)
         tell(nil)
-        // What is known is shown; then all of them, once.
+        // Show the known members first, then all of them once they are loaded.
         loading = Task { [weak self] in
             _ = try? await room.members()
             self?.refresh()
@@ -128,21 +128,21 @@ open class MXKRoomMemberListDataSource: MXKDataSource {
 
     // MARK: Cells
 
-    /// How many members are shown.
+    /// The number of members shown.
     public var numberOfCells: Int { cells.count }
 
-    /// The member at an index; nil beyond the ends.
+    /// Returns the member at an index; `nil` if out of range.
     open func cellData(at index: Int) -> (any MXKRoomMemberCellDataStoring)? {
         cells.indices.contains(index) ? cells[index] : nil
     }
 
-    /// How high the delegate's class for it would be.
+    /// Returns the cell height according to the delegate's view class.
     open func cellHeight(at index: Int) -> CGFloat {
         guard let cell = cellData(at: index) else { return 0 }
         return delegate?.cellViewClass(for: cell)?.height(for: cell, withMaximumWidth: .greatestFiniteMagnitude) ?? 0
     }
 
-    /// Shows members alone in whose name or id one of the patterns stands. Nil shows all.
+    /// Shows only members whose name or id contains one of the patterns. Pass `nil` to show all.
     open func search(withPatterns patternsList: [String]?) {
         patterns = (patternsList ?? []).filter { !$0.isEmpty }
         refresh()

@@ -2,76 +2,76 @@ public import Foundation
 public import MatrixProtocol
 import MatrixSDK
 
-/// What stands for the class that makes the cells of lists of rooms.
+/// The identifier of the class that creates the cells of room lists.
 public let kMXKRecentCellIdentifier = "kMXKRecentCellIdentifier"
 
 /// A room in a list.
 @MainActor
 public protocol MXKRecentCellDataStoring: MXKCellData {
-    /// A room as its summary has it.
+    /// Creates a cell from a room summary.
     init(roomSummary: MXRoomSummary, dataSource: MXKDataSource)
 
-    /// What is known of the room.
+    /// The room summary.
     var roomSummary: MXRoomSummary { get }
-    /// The room.
+    /// The room id.
     var roomIdentifier: String { get }
-    /// Its name.
+    /// The room's name.
     var roomDisplayname: String? { get }
-    /// Its picture.
+    /// The room's avatar.
     var avatarUrl: String? { get }
     /// The last message in one line, with its sender.
     var lastEventTextMessage: String? { get }
-    /// The same with attributes.
+    /// The last message with attributes.
     var lastEventAttributedTextMessage: NSAttributedString? { get }
-    /// When that was.
+    /// The date of the last message.
     var lastEventDate: String? { get }
-    /// Whether there is something unread in it.
+    /// Whether the room has unread events.
     var hasUnread: Bool { get }
-    /// Unread messages that the push rules notify of.
+    /// The number of unread messages for which the push rules notify.
     var notificationCount: UInt { get }
-    /// Those of them that the push rules highlight.
+    /// The number of unread messages that the push rules highlight.
     var highlightCount: UInt { get }
-    /// ``notificationCount`` for a badge; empty for none.
+    /// The text of a badge for ``notificationCount``; empty for zero.
     var notificationCountStringValue: String { get }
-    /// Always false: the server suggests no rooms.
+    /// Always false: servers do not suggest rooms.
     var isSuggestedRoom: Bool { get }
 }
 
-/// A room in a list. Its last message is put into words when somebody asks.
+/// A room in a list. The text of its last message is created on demand.
 @MainActor
 open class MXKRecentCellData: MXKCellData, MXKRecentCellDataStoring {
-    /// What is known of the room.
+    /// The room summary.
     public let roomSummary: MXRoomSummary
-    /// The list that it belongs to.
+    /// The data source of the cell.
     public private(set) weak var dataSource: MXKDataSource?
     private var lastMessage: MXKText??
 
-    /// A room as its summary has it.
+    /// Creates a cell from a room summary.
     public required init(roomSummary: MXRoomSummary, dataSource: MXKDataSource) {
         self.roomSummary = roomSummary
         self.dataSource = dataSource
         super.init()
     }
 
-    /// The room.
+    /// The room id.
     open var roomIdentifier: String { roomSummary.roomId }
-    /// Its name.
+    /// The room's name.
     open var roomDisplayname: String? { roomSummary.displayName.isEmpty ? nil : roomSummary.displayName }
-    /// Its picture.
+    /// The room's avatar.
     open var avatarUrl: String? { roomSummary.avatar }
-    /// Unread messages that the push rules notify of.
+    /// The number of unread messages for which the push rules notify.
     open var notificationCount: UInt { UInt(max(roomSummary.notificationCount, 0)) }
-    /// Those of them that the push rules highlight.
+    /// The number of unread messages that the push rules highlight.
     open var highlightCount: UInt { UInt(max(roomSummary.highlightCount, 0)) }
-    /// ``notificationCount`` for a badge; empty for none.
+    /// The text of a badge for ``notificationCount``; empty for zero.
     open var notificationCountStringValue: String { notificationCount == 0 ? "" : String(notificationCount) }
-    /// Always false: the server suggests no rooms.
+    /// Always false: servers do not suggest rooms.
     open var isSuggestedRoom: Bool { false }
 
-    /// Whether there is something unread in it.
+    /// Whether the room has unread events.
     open var hasUnread: Bool { roomSummary.isUnread }
 
-    /// The last message, as renderers use it.
+    /// The last message in the form that renderers use.
     open var lastEventText: MXKText? {
         if let lastMessage { return lastMessage }
         let text = makeLastMessage()
@@ -108,10 +108,10 @@ open class MXKRecentCellData: MXKCellData, MXKRecentCellDataStoring {
         lastEventText.map { $0.plain.split(whereSeparator: \.isNewline).joined(separator: " ") }
     }
 
-    /// The same with attributes.
+    /// The last message with attributes.
     open var lastEventAttributedTextMessage: NSAttributedString? { lastEventText?.attributed }
 
-    /// When that was.
+    /// The date of the last message.
     open var lastEventDate: String? {
         roomSummary.lastMessageTs == 0
             ? nil : formatter?.dateString(fromTimestamp: roomSummary.lastMessageTs, withTime: false)
@@ -119,17 +119,17 @@ open class MXKRecentCellData: MXKCellData, MXKRecentCellDataStoring {
 }
 
 extension MXRoomSummary {
-    /// Whether there is something unread in the room, or the user has marked it so.
+    /// Whether the room has unread events or the user has marked it as unread.
     package var isUnread: Bool { localUnreadEventCount > 0 || isMarkedUnread || notificationCount > 0 }
 }
 
 extension IndexPath {
-    /// A cell of a section, as lists of rooms name it.
+    /// Creates an index path from a row and a section.
     public init(row: Int, section: Int) { self.init(indexes: [section, row]) }
 
     /// The section.
     public var section: Int { self[0] }
 
-    /// The cell in its section.
+    /// The row within the section.
     public var row: Int { self[1] }
 }

@@ -2,19 +2,19 @@ public import Foundation
 import MatrixProtocol
 public import MatrixSDK
 
-/// The rooms of one session or of several: a section for each.
+/// The rooms of one or more sessions, with one section per session.
 @MainActor
 open class MXKRecentsDataSource: MXKDataSource, MXKDataSourceDelegate {
-    /// The lists of the sessions, in the order in which these were added.
+    /// The room lists of the sessions, in the order in which they were added.
     public private(set) var sources: [MXKSessionRecentsDataSource] = []
-    /// What is searched for; nil for nothing.
+    /// The search patterns; `nil` if there is no search.
     public private(set) var searchPatternsList: [String]?
-    /// Which rooms are shown, of every session.
+    /// The filter, applied to every session.
     public var filter = MXKRecentsFilter.all { didSet { for source in sources { source.filter = filter } } }
-    /// In which order, in every session.
+    /// The order, applied to every session.
     public var order = MXKRecentsOrder.activity { didSet { for source in sources { source.order = order } } }
 
-    /// The rooms of a session. More can be added.
+    /// Creates a data source for the rooms of a session. More sessions can be added.
     public override init(matrixSession mxSession: MXSession?) {
         super.init(matrixSession: mxSession)
         if let mxSession { addMatrixSession(mxSession) }
@@ -24,15 +24,15 @@ open class MXKRecentsDataSource: MXKDataSource, MXKDataSourceDelegate {
     /// The sessions whose rooms are shown.
     public var mxSessions: [MXSession] { sources.compactMap(\.mxSession) }
 
-    /// How many sessions have rooms to show.
+    /// The number of sessions that have rooms to show.
     public var displayedRecentsDataSourcesCount: UInt { UInt(sources.count { $0.numberOfCells > 0 }) }
 
-    /// Whether a room has something unread.
+    /// Whether any room has unread events.
     public var hasUnread: Bool { sources.contains(where: \.hasUnread) }
 
-    /// Shows the rooms of a session too.
+    /// Adds the rooms of a session.
     ///
-    /// - Returns: Its list; the one that is there already if its rooms are shown.
+    /// - Returns: The session's room list, an existing one if the session was already added.
     @discardableResult
     open func addMatrixSession(_ mxSession: MXSession) -> MXKSessionRecentsDataSource? {
         if let known = sources.first(where: { $0.mxSession === mxSession }) { return known }
@@ -50,7 +50,7 @@ open class MXKRecentsDataSource: MXKDataSource, MXKDataSourceDelegate {
         return source
     }
 
-    /// Shows the rooms of a session no more.
+    /// Removes the rooms of a session.
     open func removeMatrixSession(_ mxSession: MXSession) {
         guard let index = sources.firstIndex(where: { $0.mxSession === mxSession }) else { return }
         sources.remove(at: index).destroy()
@@ -85,33 +85,33 @@ open class MXKRecentsDataSource: MXKDataSource, MXKDataSourceDelegate {
 
     // MARK: Cells
 
-    /// Shows rooms alone in whose name or address one of the patterns stands. Nil shows all.
+    /// Shows only rooms whose name or address contains one of the patterns. Pass `nil` to show all.
     open func search(withPatterns patternsList: [String]?) {
         searchPatternsList = patternsList
         for source in sources { source.search(withPatterns: patternsList) }
     }
 
-    /// One for each session.
+    /// The number of sections, one per session.
     public var numberOfSections: Int { sources.count }
 
-    /// How many rooms of a session are shown.
+    /// Returns the number of rooms shown for a session.
     open func numberOfCells(inSection section: Int) -> Int {
         sources.indices.contains(section) ? sources[section].numberOfCells : 0
     }
 
-    /// The room at an index path; nil beyond the ends.
+    /// Returns the room at an index path; `nil` if out of range.
     open func cellData(at indexPath: IndexPath) -> (any MXKRecentCellDataStoring)? {
         guard indexPath.count == 2, sources.indices.contains(indexPath.section) else { return nil }
         return sources[indexPath.section].cellData(at: indexPath.row)
     }
 
-    /// How high the delegate's class for it would be.
+    /// Returns the cell height according to the delegate's view class.
     open func cellHeight(at indexPath: IndexPath) -> CGFloat {
         guard let cell = cellData(at: indexPath) else { return 0 }
         return delegate?.cellViewClass(for: cell)?.height(for: cell, withMaximumWidth: .greatestFiniteMagnitude) ?? 0
     }
 
-    /// Where a room is shown; nil if it is not.
+    /// Returns the index path of a room; `nil` if it is not shown.
     open func cellIndexPath(withRoomId roomId: String, andMatrixSession mxSession: MXSession) -> IndexPath? {
         for section in 0..<numberOfSections {
             for row in 0..<numberOfCells(inSection: section) {
@@ -122,17 +122,18 @@ open class MXKRecentsDataSource: MXKDataSource, MXKDataSourceDelegate {
         return nil
     }
 
-    /// The session of the room at an index path.
+    /// Returns the session of the room at an index path.
     func session(at indexPath: IndexPath) -> MXSession? {
         sources.indices.contains(indexPath.section) ? sources[indexPath.section].mxSession : nil
     }
 
-    /// The room at an index path; nil beyond the ends.
+    /// Returns the room at an index path; `nil` if out of range.
     open func getRoomAt(_ indexPath: IndexPath) -> MXRoom? {
         cellData(at: indexPath).flatMap { session(at: indexPath)?.room(withRoomId: $0.roomIdentifier) }
     }
 
-    /// Leaves the room at an index path, or declines its invitation. What goes wrong is posted as ``Foundation/NSNotification/Name/mxkError``.
+    /// Leaves the room at an index path, or declines its invitation. An error is posted as
+    /// ``Foundation/NSNotification/Name/mxkError``.
     open func leaveRoom(at indexPath: IndexPath) {
         guard let room = getRoomAt(indexPath) else { return }
         let userId = session(at: indexPath)?.credentials?.userId
@@ -145,35 +146,35 @@ open class MXKRecentsDataSource: MXKDataSource, MXKDataSourceDelegate {
         }
     }
 
-    // MARK: The lists of the sessions
+    // MARK: Room lists of the sessions
 
-    /// The class of the views that show this; nil shows nothing.
+    /// Returns the view class for the data; `nil` to show nothing.
     public func cellViewClass(for cellData: MXKCellData) -> (any MXKCellRendering.Type)? {
         delegate?.cellViewClass(for: cellData)
     }
 
-    /// What stands for that class where views are kept to be used again.
+    /// Returns the reuse identifier of that class.
     public func cellReuseIdentifier(for cellData: MXKCellData) -> String? {
         delegate?.cellReuseIdentifier(for: cellData)
     }
 
     open func dataSource(_ dataSource: MXKDataSource, didCellChange changes: Any?) {
-        // Of one session the indices are those of the list.
+        // With one session the indices are those of its list.
         tell(sources.count == 1 ? changes as? MXKCellChanges : nil)
     }
 
-    /// Hands the change of one session's list on.
+    /// Forwards a state change of a session's list.
     public func dataSource(_ dataSource: MXKDataSource, didStateChange state: MXKDataSourceState) { sourcesChanged() }
 }
 
-/// The rooms of several sessions in one list, by their order.
+/// The rooms of several sessions, merged into one sorted list.
 @MainActor
 open class MXKInterleavedRecentsDataSource: MXKRecentsDataSource {
     private var merged: [(source: MXKSessionRecentsDataSource, row: Int)] = []
 
     public override init(matrixSession mxSession: MXSession?) { super.init(matrixSession: mxSession) }
 
-    /// One.
+    /// Always one.
     public override var numberOfSections: Int { 1 }
 
     open override func numberOfCells(inSection section: Int) -> Int {
@@ -205,7 +206,7 @@ open class MXKInterleavedRecentsDataSource: MXKRecentsDataSource {
 
     private var isMerged = false
 
-    /// Each list is in order: the next room is the first of one of them.
+    /// Each list is sorted: the next room is the first of one of them.
     private func merge() {
         guard !isMerged else { return }
         isMerged = sources.allSatisfy { $0.state == .ready }

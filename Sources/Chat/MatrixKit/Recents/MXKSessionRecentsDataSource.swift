@@ -2,33 +2,33 @@ public import Foundation
 import MatrixProtocol
 public import MatrixSDK
 
-/// Which rooms a list shows.
+/// The rooms that a list shows.
 public enum MXKRecentsFilter: Hashable, Sendable {
-    /// All of them.
+    /// All rooms.
     case all
-    /// Those with something unread.
+    /// Rooms with unread events.
     case unread
-    /// Those with something that the push rules highlight.
+    /// Rooms with events that the push rules highlight.
     case highlights
-    /// Those that the user is invited to.
+    /// Rooms with a pending invitation.
     case invites
     /// Direct chats.
     case direct
-    /// Those that are marked as favourites.
+    /// Rooms marked as favourites.
     case favourites
-    /// Those that are marked as of low priority.
+    /// Rooms marked as low priority.
     case lowPriority
-    /// Those with a tag.
+    /// Rooms with this tag.
     case tag(String)
-    /// Those that a space has.
+    /// Rooms in this space.
     case space(String)
 }
 
-/// In which order a list shows its rooms. Ties go by their ids.
+/// The order of a list of rooms. Equal rooms are sorted by id.
 public enum MXKRecentsOrder: Hashable, Sendable {
-    /// The one with the newest message first.
+    /// The newest message first.
     case activity
-    /// Highlights and invitations first, then what is unread, then the rest, each by activity.
+    /// Highlights and invitations, then unread rooms, then the rest, each by activity.
     case unreadFirst
     /// By name.
     case name
@@ -37,13 +37,14 @@ public enum MXKRecentsOrder: Hashable, Sendable {
 /// The rooms of one session.
 @MainActor
 open class MXKSessionRecentsDataSource: MXKDataSource {
-    /// Puts last messages into words.
+    /// The formatter for last messages.
     public var eventFormatter: MXKEventFormatter
-    /// Which rooms are shown. Usually all.
+    /// The rooms to show. The default is all.
     public var filter = MXKRecentsFilter.all { didSet { if filter != oldValue { refresh() } } }
-    /// In which order. Usually by activity.
+    /// The order of the rooms. The default is by activity.
     public var order = MXKRecentsOrder.activity { didSet { if order != oldValue { refresh() } } }
-    /// Changes within this time are told together: the first at once, the last always. Usually half a second.
+    /// The interval within which changes are reported together: the first change at once, the last one always. The
+    /// default is half a second.
     public var reportInterval = Duration.milliseconds(500)
 
     private var cells: [any MXKRecentCellDataStoring] = []
@@ -84,24 +85,25 @@ open class MXKSessionRecentsDataSource: MXKDataSource {
 
     // MARK: Cells
 
-    /// How many rooms are shown.
+    /// The number of rooms shown.
     public var numberOfCells: Int { cells.count }
 
-    /// Whether one of them has something unread.
+    /// Whether any of them has unread events.
     public var hasUnread: Bool { cells.contains { $0.hasUnread } }
 
-    /// The room at an index; nil beyond the ends.
+    /// Returns the room at an index; `nil` if out of range.
     open func cellData(at index: Int) -> (any MXKRecentCellDataStoring)? {
         cells.indices.contains(index) ? cells[index] : nil
     }
 
-    /// How high the delegate's class for it would be.
+    /// Returns the cell height according to the delegate's view class.
     open func cellHeight(at index: Int) -> CGFloat {
         guard let cell = cellData(at: index) else { return 0 }
         return delegate?.cellViewClass(for: cell)?.height(for: cell, withMaximumWidth: .greatestFiniteMagnitude) ?? 0
     }
 
-    /// Shows rooms alone in whose name or address one of the patterns stands, or whose other user's id it stands in. Nil shows all.
+    /// Shows only rooms whose name, address or direct chat user id contains one of the patterns. Pass `nil` to show
+    /// all.
     open func search(withPatterns patternsList: [String]?) {
         patterns = (patternsList ?? []).filter { !$0.isEmpty }
         refresh()
@@ -114,7 +116,7 @@ open class MXKSessionRecentsDataSource: MXKDataSource {
         reports.run(every: reportInterval) { [weak self] in self?.refresh() }
     }
 
-    /// Makes the list anew, and tells what is different.
+    /// Rebuilds the list and reports the differences.
     func refresh() {
         guard state == .ready, !isDestroyed else { return }
         reports.wasDone()
@@ -185,7 +187,7 @@ open class MXKSessionRecentsDataSource: MXKDataSource {
 }
 
 extension SessionReport {
-    /// The rooms whose cells may look different, and whether the list may be another at all.
+    /// The rooms whose cells may look different, and whether the list itself may change.
     fileprivate var changedRooms: (ids: Set<String>, listMayChange: Bool) {
         switch self {
         case .sendingChanged(let roomId): return ([roomId], true)

@@ -1,38 +1,38 @@
 import MatrixProtocol
 
-/// Events of a timeline that are not shown, each with the next older one that is.
+/// The hidden events of a timeline, each with the next older event that is shown.
 struct HiddenEvents {
-    /// Empty if nothing older is shown.
+    /// The next older shown event by hidden event; empty if nothing older is shown.
     private var anchors: [String: String] = [:]
-    /// What follows a shown event, oldest first.
+    /// The hidden events after each shown event, oldest first.
     private var followers: [String: [String]] = [:]
-    /// Older than all that is shown, newest first.
+    /// The hidden events older than all shown ones, newest first.
     private var atStart: [String] = []
-    /// The room before those that may be shown later: they can be decrypted still.
+    /// The room's state before events that may be shown later because they can still be decrypted.
     private var states: [String: MXRoomState] = [:]
 
     func contains(_ eventId: String) -> Bool { anchors[eventId] != nil }
 
-    /// The next older event that is shown; nil if none is known.
+    /// Returns the next older event that is shown; `nil` if none is known.
     func shown(before eventId: String) -> String? {
         anchors[eventId].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Keeps the room's state before an event until that is shown.
+    /// Keeps the room's state before an event until the event is shown.
     mutating func keep(_ state: MXRoomState?, before event: MXEvent) {
         if event.isEncrypted { states[event.eventId] = state }
     }
 
-    /// The oldest event of all.
+    /// Adds a hidden event that is older than all others.
     mutating func addOldest(_ eventId: String) {
         anchors[eventId] = ""
         atStart.append(eventId)
     }
 
-    /// The newest event of all.
+    /// Adds a hidden event that is newer than all others.
     mutating func addNewest(_ eventId: String, after shown: String?) { append([eventId], after: shown) }
 
-    /// An event is shown that is older than all others.
+    /// Records that an event older than all others is now shown.
     mutating func showedOldest(_ eventId: String) {
         guard !atStart.isEmpty else { return }
         let ids = Array(atStart.reversed())
@@ -40,22 +40,22 @@ struct HiddenEvents {
         append(ids, after: eventId)
     }
 
-    /// An event is not shown any more.
+    /// Records that an event is no longer shown.
     mutating func hid(_ eventId: String, after shown: String?) {
         append([eventId] + (followers.removeValue(forKey: eventId) ?? []), after: shown)
     }
 
-    /// An event that was shown is gone.
+    /// Records that a shown event was removed.
     mutating func removed(_ eventId: String, after shown: String?) {
         append(followers.removeValue(forKey: eventId) ?? [], after: shown)
     }
 
-    /// A shown event has another id.
+    /// Records that a shown event has a new id.
     mutating func renamed(_ old: String, to new: String) {
         append(followers.removeValue(forKey: old) ?? [], after: new)
     }
 
-    /// A hidden event is shown: those that follow it follow it alone.
+    /// Records that a hidden event is now shown. The hidden events after it now follow this event.
     ///
     /// - Returns: The room's state before it, if that was kept.
     mutating func revealed(_ eventId: String) -> MXRoomState? {
@@ -76,12 +76,12 @@ struct HiddenEvents {
         return states[eventId]
     }
 
-    /// Knows nothing more of what follows a shown event, which is forgotten too.
+    /// Forgets the hidden events after a shown event, which is forgotten as well.
     mutating func forget(after shown: String) {
         for id in followers.removeValue(forKey: shown) ?? [] { (anchors[id], states[id]) = (nil, nil) }
     }
 
-    /// Knows nothing more of what is older than all that is shown.
+    /// Forgets the hidden events older than all shown ones.
     mutating func forgetOldest() {
         for id in atStart { (anchors[id], states[id]) = (nil, nil) }
         atStart = []

@@ -2,37 +2,37 @@ public import Foundation
 public import MatrixProtocol
 import MatrixSDK
 
-/// A bubble with one event. ``MXKRoomBubbleCellDataWithAppendingMode``, which is the usual one, takes more.
+/// A bubble with one event. The default class, ``MXKRoomBubbleCellDataWithAppendingMode``, can hold more.
 @MainActor
 open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
-    /// The data source that it belongs to.
+    /// The data source of the bubble.
     public weak var roomDataSource: MXKRoomDataSource?
-    /// Its events, oldest first.
+    /// The events of the bubble, oldest first.
     public internal(set) var bubbleComponents: [MXKRoomBubbleComponent] = []
-    /// Who has read up to its events, by event.
+    /// The receipts of its events, by event id.
     public var readReceipts: [String: [MXReceipt]] = [:]
-    /// What others say about its events, by event.
+    /// The reactions to its events, by event id.
     public var reactions: [String: MXEventAggregations] = [:]
-    /// The threads that its events began, by event.
+    /// The threads started by its events, by event id.
     public var threads: [String: MXThreadSummary] = [:]
-    /// What is known of the file while it is being sent; nil for most.
+    /// The id of the file's upload; `nil` if nothing is being sent.
     public var uploadId: String?
-    /// From 0 to 1; below 0 if nothing is being sent.
+    /// The progress of the upload from 0 to 1; negative if nothing is being sent.
     public var uploadProgress: CGFloat = -1 { didSet { if uploadProgress != oldValue { touch() } } }
 
-    /// Who sent it.
+    /// The sender of the bubble.
     public let senderId: String
-    /// The room.
+    /// The room id.
     public let roomId: String
-    /// The sender's name when it was sent.
+    /// The sender's name at the time of sending.
     public let senderDisplayName: String?
-    /// The sender's picture when it was sent.
+    /// The sender's avatar at the time of sending.
     public let senderAvatarUrl: String?
     /// The file of its event.
     public private(set) var attachment: MXKAttachment?
-    /// Whether it is the first of its day.
+    /// Whether the bubble is the first of its day.
     public var isPaginationFirstBubble = false
-    /// Whether the bubble before says who it is from.
+    /// Whether the preceding bubble already shows the sender.
     public var shouldHideSenderInformation = false
     /// Whether the sender is typing.
     public var isTyping = false
@@ -40,23 +40,23 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
     public var showBubbleDateTime = false
     /// Whether receipts are shown.
     public var showBubbleReceipts = true
-    /// For the application.
+    /// A value for the application's own use.
     public var tag = 0
-    /// Whether it can be one of a series that is shown as one line.
+    /// Whether the bubble can be part of a collapsed series.
     public var collapsable = false
-    /// Whether it is shown as one line with its series.
+    /// Whether the bubble is collapsed into one line with its series.
     public var collapsed = false
-    /// What that line says; the first of a series has it.
+    /// The text of the collapsed series, held by its first bubble.
     open var collapsedAttributedTextMessage: NSAttributedString? {
         get { collapsedText ?? summary }
         set { collapsedText = newValue }
     }
-    /// The one before it in its series.
+    /// The previous bubble in the series.
     public var prevCollapsableCellData: (any MXKRoomBubbleCellDataStoring)? {
         get { previous.map { $0 } }
         set { previous = newValue }
     }
-    /// The one after it in its series.
+    /// The next bubble in the series.
     public var nextCollapsableCellData: (any MXKRoomBubbleCellDataStoring)? {
         get { next.map { $0 } }
         set { next = newValue }
@@ -64,15 +64,15 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
     /// The room's state before the series.
     public var collapseState: MXRoomState?
 
-    // Weak both ways: a long series would be released one within the other.
+    // Both links are weak: releasing a long series would otherwise recurse.
     private weak var previous: (any MXKRoomBubbleCellDataStoring)?
     private weak var next: (any MXKRoomBubbleCellDataStoring)?
     private var collapsedText: NSAttributedString?
     private var pattern: String?
-    /// Changes with whatever changes how it looks, beside its components.
+    /// A counter that increases with every change of appearance apart from the components.
     private var ownRevision = 0
 
-    /// A bubble of one event; nil if there is nothing to show.
+    /// Creates a bubble of one event; returns `nil` if there is nothing to show.
     public required init?(
         event: MXEvent, andRoomState roomState: MXRoomState?, andRoomDataSource roomDataSource: MXKRoomDataSource
     ) {
@@ -100,20 +100,20 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
         }
     }
 
-    // MARK: What it is
+    // MARK: Properties
 
-    /// Whom the first event is about, if it is about a member.
+    /// The member that the first event is about, if it is a member event.
     open var targetId: String? {
         guard let event = bubbleComponents.first?.event, event.type == "m.room.member" else { return nil }
         return event.stateKey
     }
 
-    /// The name of whom it is about.
+    /// The name of that member.
     open var targetDisplayName: String? {
         bubbleComponents.first.flatMap { eventFormatter?.targetDisplayName(for: $0.event, with: $0.roomState) }
     }
 
-    /// The picture of whom it is about.
+    /// The avatar of that member.
     open var targetAvatarUrl: String? {
         bubbleComponents.first.flatMap { eventFormatter?.targetAvatarUrl(for: $0.event, with: $0.roomState) }
     }
@@ -121,19 +121,19 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
     /// Whether the room is encrypted.
     open var isEncryptedRoom: Bool { roomDataSource?.room?.summary.isEncrypted ?? false }
 
-    /// Whether there is nothing to see in it.
+    /// Whether the bubble has nothing to show.
     open var hasNoDisplay: Bool { bubbleComponents.isEmpty }
 
-    /// Its events, oldest first.
+    /// The events, oldest first.
     public var events: [MXEvent] { bubbleComponents.map(\.event) }
 
-    /// Of its first event.
+    /// The date of the first event.
     open var date: Date? { bubbleComponents.first?.date }
 
-    /// Whether it is from somebody else.
+    /// Whether another user sent the bubble.
     open var isIncoming: Bool { senderId != roomDataSource?.mxSession?.credentials?.userId }
 
-    /// Whether its file is shown as a picture.
+    /// Whether its file is shown as a thumbnail.
     open var isAttachmentWithThumbnail: Bool {
         switch attachment?.type {
         case .image?, .video?, .sticker?: true
@@ -141,7 +141,7 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
         }
     }
 
-    /// Whether its file is shown as a sign.
+    /// Whether its file is shown as an icon.
     open var isAttachmentWithIcon: Bool {
         switch attachment?.type {
         case .audio?, .voiceMessage?, .location?, .file?: true
@@ -149,40 +149,40 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
         }
     }
 
-    /// Whether there is a link in its texts.
+    /// Whether its texts contain a link.
     open var hasLink: Bool { bubbleComponents.contains { !$0.text.links.isEmpty } }
 
-    /// What puts its events into words.
+    /// The formatter for its events.
     public var eventFormatter: MXKEventFormatter? { roomDataSource?.formatter }
 
-    /// Whether one of its events is not what the room promises, or is not believed.
+    /// Whether the encryption state of one of its events calls for a badge.
     open var containsBubbleComponentWithEncryptionBadge: Bool {
         bubbleComponents.contains(where: \.showEncryptionBadge)
     }
 
-    /// Changes with whatever changes how it looks: what was made of it for one revision holds for that.
+    /// A number that changes with every change of appearance, so that a rendering of one revision can be reused.
     public var revision: Int { ownRevision + bubbleComponents.reduce(0) { $0 + $1.revision + 1 } }
 
     func touch() { ownRevision += 1000 }
 
     // MARK: Texts
 
-    /// Whether there is text in it.
+    /// Whether the bubble has text.
     open var hasAttributedTextMessage: Bool { bubbleComponents.contains { !$0.text.isEmpty } }
 
-    /// The texts of its events, one after the other.
+    /// The concatenated texts of its events.
     open var attributedTextMessage: NSAttributedString? { attributed(nil) }
 
-    /// The same without attributes.
+    /// The concatenated texts without attributes.
     open var textMessage: String? {
         let texts = bubbleComponents.compactMap(\.textMessage)
         return texts.isEmpty ? nil : texts.joined(separator: "\n")
     }
 
-    /// Whether the name stands in the text: it is an emote.
+    /// Whether the text already includes the sender's name, as in an emote.
     open var shouldHideSenderName: Bool { bubbleComponents.first?.isEmote ?? false }
 
-    /// The texts of its events, one after the other.
+    /// Returns the concatenated texts of its events, with one event highlighted.
     public func attributedTextMessage(withHighlightedEvent eventId: String) -> NSAttributedString? {
         attributed(eventId)
     }
@@ -199,23 +199,23 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
         return result.length > 0 ? result : nil
     }
 
-    /// The text of one of its events, with the pattern of ``highlightPattern(inTextMessage:)`` marked.
+    /// Returns the text of one component, with the pattern of ``highlightPattern(inTextMessage:)`` highlighted.
     public func text(of component: MXKRoomBubbleComponent) -> MXKText {
         pattern.map { component.text.highlighting($0) } ?? component.text
     }
 
-    /// Marks a pattern wherever it stands; nil marks nothing.
+    /// Highlights every occurrence of a pattern; pass `nil` to remove the highlight.
     public func highlightPattern(inTextMessage pattern: String?) {
         self.pattern = pattern
         touch()
     }
 
-    /// Its texts are made anew when somebody asks for them.
+    /// Discards the texts so that they are recreated on demand.
     public func invalidateTextLayout() {
         for component in bubbleComponents { component.invalidateText() }
     }
 
-    /// What happened in the series that begins here.
+    /// The summary of the series that starts with this bubble.
     private var summary: NSAttributedString? {
         guard collapsed, prevCollapsableCellData == nil, let eventFormatter else { return nil }
         var (events, next) = (events, nextCollapsableCellData)
@@ -228,17 +228,17 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
 
     // MARK: Components
 
-    /// Which of its components an event is; `NSNotFound` if it is none.
+    /// Returns the index of an event's component; `NSNotFound` if there is none.
     open func bubbleComponentIndex(forEventId eventId: String) -> Int {
         bubbleComponents.firstIndex { $0.event.eventId == eventId } ?? NSNotFound
     }
 
-    /// The first of its components with something to see.
+    /// Returns the first component that has something to show.
     open func getFirstBubbleComponentWithDisplay() -> MXKRoomBubbleComponent? {
         bubbleComponents.first { !$0.text.isEmpty || attachment != nil }
     }
 
-    /// One of its events has changed.
+    /// Updates a changed event.
     open func updateEvent(_ eventId: String, with event: MXEvent) -> UInt {
         guard let index = bubbleComponents.firstIndex(where: { $0.event.eventId == eventId }) else {
             return UInt(bubbleComponents.count)
@@ -254,14 +254,14 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
         return UInt(bubbleComponents.count)
     }
 
-    /// Takes an event out.
+    /// Removes an event.
     open func removeEvent(_ eventId: String) -> UInt {
         bubbleComponents.removeAll { $0.event.eventId == eventId }
         touch()
         return UInt(bubbleComponents.count)
     }
 
-    /// Takes out an event and those that follow it.
+    /// Removes an event and those that follow it.
     open func removeEvents(fromEvent eventId: String) -> (left: UInt, removed: [MXEvent]) {
         guard let index = bubbleComponents.firstIndex(where: { $0.event.eventId == eventId }) else {
             return (UInt(bubbleComponents.count), [])
@@ -272,33 +272,33 @@ open class MXKRoomBubbleCellData: MXKCellData, MXKRoomBubbleCellDataStoring {
         return (UInt(index), removed)
     }
 
-    /// Whether the other bubble is from the same sender, under the same name and picture.
+    /// Returns whether another bubble has the same sender, with the same name and avatar.
     open func hasSameSender(asBubbleCellData bubbleCellData: any MXKRoomBubbleCellDataStoring) -> Bool {
         senderId == bubbleCellData.senderId && senderDisplayName == bubbleCellData.senderDisplayName
             && senderAvatarUrl == bubbleCellData.senderAvatarUrl
     }
 
-    /// Whether the other bubble, which follows, belongs to the same series.
+    /// Returns whether the next bubble belongs to the same series.
     open func collapse(with cellData: any MXKRoomBubbleCellDataStoring) -> Bool {
         collapsable && cellData.collapsable && !cellData.isPaginationFirstBubble
     }
 
-    /// Takes an event in, if it belongs to this bubble: after its events, or before them if it is older.
+    /// Adds an event if it belongs to this bubble: after the existing events, or before them if it is older.
     open func addEvent(_ event: MXEvent, andRoomState roomState: MXRoomState?) -> Bool { false }
 
-    /// Takes the events of the next bubble in, if they belong to this one.
+    /// Merges the events of the next bubble if they belong to this one.
     open func merge(withBubbleCellData bubbleCellData: any MXKRoomBubbleCellDataStoring) -> Bool { false }
 }
 
-/// A bubble that takes in what the same sender says in a row. The usual class of a room's bubbles.
+/// A bubble that collects consecutive messages of one sender. It is the default class for a room's bubbles.
 @MainActor
 open class MXKRoomBubbleCellDataWithAppendingMode: MXKRoomBubbleCellData {
-    /// More events begin a new bubble. Usually 10.
+    /// The maximum number of events in a bubble. The default is 10.
     public var maxComponentCount: UInt = 10
-    /// In seconds: a longer silence begins a new bubble. Usually an hour.
+    /// The longest gap between two events of a bubble, in seconds. The default is one hour.
     public var maxSilence: TimeInterval = 3600
 
-    /// A bubble of one event; nil if there is nothing to show.
+    /// Creates a bubble of one event; returns `nil` if there is nothing to show.
     public required init?(
         event: MXEvent, andRoomState roomState: MXRoomState?, andRoomDataSource roomDataSource: MXKRoomDataSource
     ) { super.init(event: event, andRoomState: roomState, andRoomDataSource: roomDataSource) }
@@ -334,12 +334,12 @@ open class MXKRoomBubbleCellDataWithAppendingMode: MXKRoomBubbleCellData {
         return true
     }
 
-    /// The first of its events that does not belong to the one before it any more; nil if all do.
+    /// The first event that no longer belongs with its predecessor; `nil` if all do.
     var firstMisfit: Int? {
         bubbleComponents.indices.dropFirst().first { !belong(bubbleComponents[$0 - 1], bubbleComponents[$0]) }
     }
 
-    /// Whether two neighbours are of one bubble.
+    /// Returns whether two neighbouring events belong in one bubble.
     private func belong(_ left: MXKRoomBubbleComponent, _ right: MXKRoomBubbleComponent) -> Bool {
         guard let source = roomDataSource, let formatter = eventFormatter else { return false }
         if left.isMessage != right.isMessage || !left.isMessage { return false }
@@ -354,10 +354,10 @@ open class MXKRoomBubbleCellDataWithAppendingMode: MXKRoomBubbleCellData {
     }
 }
 
-/// A bubble that takes in what others say in a row, and one event of ourselves.
+/// A bubble that collects consecutive messages of other users, but holds only one event of the user's own.
 @MainActor
 open class MXKRoomBubbleCellDataWithIncomingAppendingMode: MXKRoomBubbleCellDataWithAppendingMode {
-    /// A bubble of one event; nil if there is nothing to show.
+    /// Creates a bubble of one event; returns `nil` if there is nothing to show.
     public required init?(
         event: MXEvent, andRoomState roomState: MXRoomState?, andRoomDataSource roomDataSource: MXKRoomDataSource
     ) { super.init(event: event, andRoomState: roomState, andRoomDataSource: roomDataSource) }

@@ -1,58 +1,59 @@
 public import Foundation
 public import MatrixSDK
 
-/// What stands for the class that makes the bubbles of a room: see ``MXKDataSource/registerCellDataClass(_:forCellIdentifier:)``.
+/// The identifier of the class that creates a room's bubbles: see
+/// ``MXKDataSource/registerCellDataClass(_:forCellIdentifier:)``.
 public let kMXKRoomBubbleCellDataIdentifier = "kMXKRoomBubbleCellDataIdentifier"
 
-/// A bubble: one event, or some of the same sender.
+/// A bubble with one or more events of the same sender.
 ///
-/// Whoever brings a class of their own subclasses ``MXKRoomBubbleCellData``, or writes a class that conforms to this.
+/// To use your own class, subclass ``MXKRoomBubbleCellData`` or conform to this protocol.
 @MainActor
 public protocol MXKRoomBubbleCellDataStoring: MXKCellData {
-    /// A bubble of one event; nil if there is nothing to show.
+    /// Creates a bubble of one event; returns `nil` if there is nothing to show.
     init?(event: MXEvent, andRoomState roomState: MXRoomState?, andRoomDataSource roomDataSource: MXKRoomDataSource)
 
-    /// Who sent it.
+    /// The sender of the bubble.
     var senderId: String { get }
-    /// Whom the first event is about, if it is about a member.
+    /// The member that the first event is about, if it is a member event.
     var targetId: String? { get }
-    /// The room.
+    /// The room id.
     var roomId: String { get }
-    /// The sender's name when it was sent.
+    /// The sender's name at the time of sending.
     var senderDisplayName: String? { get }
-    /// The sender's picture when it was sent.
+    /// The sender's avatar at the time of sending.
     var senderAvatarUrl: String? { get }
-    /// The name of whom it is about.
+    /// The name of that member.
     var targetDisplayName: String? { get }
-    /// The picture of whom it is about.
+    /// The avatar of that member.
     var targetAvatarUrl: String? { get }
     /// Whether the room is encrypted.
     var isEncryptedRoom: Bool { get }
-    /// Whether it is the first of its day.
+    /// Whether the bubble is the first of its day.
     var isPaginationFirstBubble: Bool { get set }
-    /// Whether the bubble before says who it is from.
+    /// Whether the preceding bubble already shows the sender.
     var shouldHideSenderInformation: Bool { get set }
-    /// Whether there is nothing to see in it.
+    /// Whether the bubble has nothing to show.
     var hasNoDisplay: Bool { get }
-    /// Its events, oldest first.
+    /// The events, oldest first.
     var events: [MXEvent] { get }
     /// The file of its event.
     var attachment: MXKAttachment? { get }
-    /// Of its first event.
+    /// The date of the first event.
     var date: Date? { get }
-    /// Whether it is from somebody else.
+    /// Whether another user sent the bubble.
     var isIncoming: Bool { get }
-    /// Whether its file is shown as a picture.
+    /// Whether its file is shown as a thumbnail.
     var isAttachmentWithThumbnail: Bool { get }
-    /// Whether its file is shown as a sign.
+    /// Whether its file is shown as an icon.
     var isAttachmentWithIcon: Bool { get }
-    /// Whether there is text in it.
+    /// Whether the bubble has text.
     var hasAttributedTextMessage: Bool { get }
-    /// The texts of its events, one after the other.
+    /// The concatenated texts of its events.
     var attributedTextMessage: NSAttributedString? { get }
-    /// The same without attributes.
+    /// The concatenated texts without attributes.
     var textMessage: String? { get }
-    /// Whether the name stands in the text: it is an emote.
+    /// Whether the text already includes the sender's name, as in an emote.
     var shouldHideSenderName: Bool { get }
     /// Whether the sender is typing.
     var isTyping: Bool { get set }
@@ -60,56 +61,56 @@ public protocol MXKRoomBubbleCellDataStoring: MXKCellData {
     var showBubbleDateTime: Bool { get set }
     /// Whether receipts are shown.
     var showBubbleReceipts: Bool { get set }
-    /// For the application.
+    /// A value for the application's own use.
     var tag: Int { get set }
 
-    /// One of its events has changed.
+    /// Updates a changed event.
     ///
-    /// - Returns: How many events are left in it; none if it should go.
+    /// - Returns: The number of events left; zero if the bubble should be removed.
     func updateEvent(_ eventId: String, with event: MXEvent) -> UInt
-    /// Takes an event out.
+    /// Removes an event.
     ///
-    /// - Returns: How many events are left in it.
+    /// - Returns: The number of events left.
     func removeEvent(_ eventId: String) -> UInt
-    /// Takes out an event and those that follow it.
+    /// Removes an event and those that follow it.
     ///
-    /// - Returns: How many events are left, and those that are gone.
+    /// - Returns: The number of events left, and the removed events.
     func removeEvents(fromEvent eventId: String) -> (left: UInt, removed: [MXEvent])
-    /// Whether the other bubble is from the same sender, under the same name and picture.
+    /// Returns whether another bubble has the same sender, with the same name and avatar.
     func hasSameSender(asBubbleCellData bubbleCellData: any MXKRoomBubbleCellDataStoring) -> Bool
-    /// The text with one of its events marked.
+    /// Returns the text with one event highlighted.
     func attributedTextMessage(withHighlightedEvent eventId: String) -> NSAttributedString?
-    /// Marks a pattern wherever it stands; nil marks nothing.
+    /// Highlights every occurrence of a pattern; pass `nil` to remove the highlight.
     func highlightPattern(inTextMessage pattern: String?)
-    /// Its texts are made anew when somebody asks for them.
+    /// Discards the texts so that they are recreated on demand.
     func invalidateTextLayout()
 
-    /// Whether it can be one of a series that is shown as one line.
+    /// Whether the bubble can be part of a collapsed series.
     var collapsable: Bool { get set }
-    /// Whether it is shown as one line with its series.
+    /// Whether the bubble is collapsed into one line with its series.
     var collapsed: Bool { get set }
-    /// What that line says; the first of a series has it.
+    /// The text of the collapsed series, held by its first bubble.
     var collapsedAttributedTextMessage: NSAttributedString? { get set }
-    /// The one before it in its series.
+    /// The previous bubble in the series.
     var prevCollapsableCellData: (any MXKRoomBubbleCellDataStoring)? { get set }
-    /// The one after it in its series.
+    /// The next bubble in the series.
     var nextCollapsableCellData: (any MXKRoomBubbleCellDataStoring)? { get set }
     /// The room's state before the series.
     var collapseState: MXRoomState? { get set }
-    /// Whether the other bubble, which follows, belongs to the same series.
+    /// Returns whether the next bubble belongs to the same series.
     func collapse(with cellData: any MXKRoomBubbleCellDataStoring) -> Bool
 
-    /// Takes an event in, if it belongs to this bubble: after its events, or before them if it is older.
+    /// Adds an event if it belongs to this bubble: after the existing events, or before them if it is older.
     ///
-    /// - Returns: Whether it did. An event with nothing to show belongs to any bubble.
+    /// - Returns: Whether the event was added. An event with nothing to show belongs to any bubble.
     func addEvent(_ event: MXEvent, andRoomState roomState: MXRoomState?) -> Bool
-    /// Takes the events of the next bubble in, if they belong to this one.
+    /// Merges the events of the next bubble if they belong to this one.
     func merge(withBubbleCellData bubbleCellData: any MXKRoomBubbleCellDataStoring) -> Bool
 }
 
 extension MXKRoomBubbleCellDataStoring {
-    /// It does not.
+    /// The default implementation adds nothing.
     public func addEvent(_ event: MXEvent, andRoomState roomState: MXRoomState?) -> Bool { false }
-    /// It does not.
+    /// The default implementation merges nothing.
     public func merge(withBubbleCellData bubbleCellData: any MXKRoomBubbleCellDataStoring) -> Bool { false }
 }

@@ -2,29 +2,29 @@ public import Foundation
 import MatrixProtocol
 public import MatrixSDK
 
-/// One event of a bubble. It is put into words when somebody asks for them.
+/// One event of a bubble. Its text is created on demand.
 @MainActor
 open class MXKRoomBubbleComponent {
-    /// The event as it is now: edited, decrypted, sent.
+    /// The current event: edited, decrypted or sent.
     public private(set) var event: MXEvent
     /// The first link in the text, if ``MXKAppSettings/enableBubbleComponentLinkDetection`` is on.
     public var link: URL?
     /// The room's state just before the event.
     let roomState: MXRoomState?
-    /// Changes with whatever changes how it looks.
+    /// A number that changes with every change of appearance.
     private(set) var revision = 0
 
     private let eventFormatter: MXKEventFormatter
     private weak var session: MXSession?
     private var formatted: MXKText??
 
-    /// Nil if the formatter shows nothing of such events.
+    /// Returns `nil` if the formatter does not show this kind of event.
     public init?(event: MXEvent, roomState: MXRoomState?, eventFormatter: MXKEventFormatter, session: MXSession?) {
         guard eventFormatter.isDisplayed(event) else { return nil }
         (self.event, self.roomState, self.eventFormatter, self.session) = (event, roomState, eventFormatter, session)
     }
 
-    /// The text, as renderers use it; empty if there is nothing to show.
+    /// The text in the form that renderers use; empty if there is nothing to show.
     public var text: MXKText {
         if let formatted { return formatted ?? MXKText() }
         let text: MXKText?
@@ -38,33 +38,33 @@ open class MXKRoomBubbleComponent {
         return text ?? MXKText()
     }
 
-    /// The text without its structure; nil if there is nothing to show.
+    /// The plain text; `nil` if there is nothing to show.
     public var textMessage: String? { text.isEmpty ? nil : text.plain }
 
-    /// The text with attributes; nil if there is nothing to show.
+    /// The text with attributes; `nil` if there is nothing to show.
     public var attributedTextMessage: NSAttributedString? { text.isEmpty ? nil : text.attributed }
 
-    /// When the server took it.
+    /// The time at which the server received the event.
     public var date: Date? { event.date }
 
-    /// What to show beside it in an encrypted room.
+    /// The shield to show beside the event in an encrypted room.
     public var shield: MXMessageShield { session?.crypto?.shield(of: event) ?? .none }
 
-    /// Whether something is to be shown beside it in an encrypted room.
+    /// Whether to show an encryption badge beside the event.
     public var showEncryptionBadge: Bool { shield != .none }
 
-    /// Whether it is what people say, and not what happens to the room.
+    /// Whether this is a message and not a room event.
     var isMessage: Bool { event.isConversation }
 
     var isEmote: Bool { event.contentJSON["msgtype"]?.string == "m.emote" }
 
-    /// The event has changed.
+    /// Updates the event after a change.
     open func update(with event: MXEvent, roomState: MXRoomState?, session: MXSession?) {
         self.event = event
         invalidateText()
     }
 
-    /// Puts it into words anew when somebody asks.
+    /// Discards the text so that it is recreated on demand.
     func invalidateText() {
         formatted = nil
         link = nil
@@ -73,7 +73,7 @@ open class MXKRoomBubbleComponent {
 }
 
 extension MXEvent {
-    /// Whether it is what people say, and not what happens to the room.
+    /// Whether this is a message and not a room event.
     var isConversation: Bool {
         !isState && type != "m.room.redaction" && !type.hasPrefix("m.call.") && !type.hasPrefix("m.key.verification")
     }

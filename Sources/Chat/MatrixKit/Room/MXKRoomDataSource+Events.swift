@@ -2,9 +2,9 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 
-/// From events to bubbles.
+/// Turns events into bubbles.
 extension MXKRoomDataSource {
-    // MARK: What the session reports
+    // MARK: Session reports
 
     func received(_ reports: [SessionReport], _ reading: RoomReading) {
         guard !isDestroyed else { return }
@@ -44,7 +44,7 @@ extension MXKRoomDataSource {
             (isNew, refreshes) = (true, true)
         case .ephemeral(let event): if event.type == "m.receipt" { refreshes = true }
         case .roomAccountData(let event):
-            // While somebody looks, the line stays where it is.
+            // While the room is on screen, the read marker stays in place.
             if event.type == "m.fully_read", delegate == nil { readReadMarker() }
         case .changed(let event): update(event)
         case .decrypted(_, let events): for live in events { update(live.event) }
@@ -59,7 +59,7 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// The server has left events out: what is here and what comes do not meet.
+    /// Starts over because the server has left out events: older and newer events no longer connect.
     private func flush() {
         if threadId != nil { return reload() }
         clear()
@@ -68,7 +68,7 @@ extension MXKRoomDataSource {
         addEchoes()
     }
 
-    /// Who is trusted may have changed: so may the signs of every bubble that is drawn.
+    /// Updates the drawn bubbles, because a change of trust may change their shields.
     private func encryptionChanged() {
         guard room?.summary.isEncrypted == true else { return }
         for index in max(list.count - 100, 0)..<list.count {
@@ -80,14 +80,15 @@ extension MXKRoomDataSource {
 
     // MARK: Adding
 
-    /// Whether it is being added before the events that are there: for bubbles, which take events in at both ends.
+    /// Returns whether an event is being added before the existing ones. Bubbles ask because they grow at both ends.
     func isAdding(_ event: MXEvent, before other: MXEvent) -> Bool { isAddingOlder }
 
-    /// Takes an event in at one end. One that is known is left.
+    /// Adds an event at one end. A known event is ignored.
     func add(_ event: MXEvent, state roomState: MXRoomState?, isOlder: Bool) {
         let id = event.eventId
         if let transaction = event.transactionId, let echo = echoes[transaction] {
-            // What stood for it was in order of arrival; now its place is known. At the end it only has to change.
+            // The local echo was placed in order of arrival. Now the position is known: at the end, an update is
+            // enough.
             let isInPlace = echo == id && !isOlder && newestEventId == id
             isInPlace ? confirmEcho(transaction, event) : remove(eventId: echo)
             echoes[transaction] = nil
@@ -114,21 +115,21 @@ extension MXKRoomDataSource {
 
     private var newestShownEventId: String? { cellData(at: list.count - 1)?.events.last?.eventId }
 
-    /// Whether there is something to see of an event at all.
+    /// Returns whether the event is shown at all.
     private func isShown(_ event: MXEvent) -> Bool {
         guard !hidesThreads || event.threadId == nil else { return false }
         return formatter.isDisplayed(event) && (!filterMessagesWithURL || formatter.isSupportedAttachment(event))
     }
 
-    /// Whether messages of threads are left to data sources of their own.
+    /// Whether thread messages are left to separate data sources.
     var hidesThreads: Bool { showsThreadsApart && isLive && threadId == nil }
 
-    /// Whether an event is of the thread, if this is one.
+    /// Returns whether an event belongs to the thread; always true without a thread.
     func concerns(_ event: MXEvent) -> Bool {
         threadId == nil || event.threadId == threadId || event.eventId == threadId
     }
 
-    /// The bubble that shows the event from now on; nil if nothing is to be seen of it.
+    /// Returns the bubble that now shows the event; `nil` if it is hidden.
     private func bubble(taking event: MXEvent, _ state: MXRoomState?, isOlder: Bool) -> (
         any MXKRoomBubbleCellDataStoring
     )? {
@@ -156,14 +157,14 @@ extension MXKRoomDataSource {
         linkSeries(at: index + 1)
     }
 
-    /// The event itself if it is shown, or else the next older one that is.
+    /// Returns the event itself if it is shown, or else the next older shown event.
     func shownEvent(for eventId: String) -> String? {
         bubbleOf[eventId] != nil ? eventId : hidden.shown(before: eventId)
     }
 
     // MARK: Flags
 
-    /// Whether a day begins, and whether the name is said again, for a bubble and its successor.
+    /// Updates the start of a day and the sender information for a bubble and its successor.
     func refreshFlags(around index: Int) {
         for index in index...(index + 1) {
             guard let bubble = cellData(at: index) else { continue }
@@ -183,7 +184,7 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// Whether a bubble says the name of the next one's sender, or is one of those below the name.
+    /// Returns whether a bubble, or one above it, already shows the next bubble's sender.
     private func saysName(
         _ bubble: any MXKRoomBubbleCellDataStoring, of next: any MXKRoomBubbleCellDataStoring
     ) -> Bool {
@@ -197,7 +198,7 @@ extension MXKRoomDataSource {
         return formatter.dates.isSameDay(one, other)
     }
 
-    /// The options for how bubbles look hold for all that are there.
+    /// Applies the appearance options to all existing bubbles.
     func applyFlags() {
         for case let bubble as any MXKRoomBubbleCellDataStoring in list.cells {
             bubble.showBubbleDateTime = showBubblesDateTime
@@ -210,7 +211,7 @@ extension MXKRoomDataSource {
 
     // MARK: Changing
 
-    /// An event has changed: it was redacted, edited, decrypted, sent.
+    /// Updates an event that was redacted, edited, decrypted or sent.
     func update(_ event: MXEvent) {
         guard let bubble = bubbleOf[event.eventId] else { return reveal(event) }
         let event = edited(event)
@@ -226,7 +227,7 @@ extension MXKRoomDataSource {
         if left > 0 { split(bubble) }
     }
 
-    /// The shown event before one that is shown.
+    /// Returns the shown event before another shown event.
     private func shownEvent(
         before eventId: String, in bubble: any MXKRoomBubbleCellDataStoring, at index: Int
     ) -> String? {
@@ -237,7 +238,8 @@ extension MXKRoomDataSource {
         return cellData(at: index - 1)?.events.last?.eventId
     }
 
-    /// An event that was not shown may be now: it was decrypted into something else. It takes its place after the next older one.
+    /// Shows a hidden event if it has become visible, for example by decryption. It is placed after the next older
+    /// shown event.
     private func reveal(_ event: MXEvent) {
         guard hidden.contains(event.eventId) else { return }
         let event = edited(event)
@@ -252,7 +254,7 @@ extension MXKRoomDataSource {
         mergeNeighbours(at: index)
     }
 
-    /// What follows an event in its bubble, which is taken out of it.
+    /// Removes and returns the events that follow an event in its bubble.
     private func followers(of eventId: String, in bubble: any MXKRoomBubbleCellDataStoring) -> [(MXEvent, MXRoomState?)]
     {
         let events = bubble.events
@@ -264,8 +266,8 @@ extension MXKRoomDataSource {
         return removed.enumerated().map { ($1, states?[index + 1 + $0] ?? roomState) }
     }
 
-    /// An event that has changed may not belong to the others of its bubble any more: a file stands alone, say. It and what
-    /// follows are in others then.
+    /// Splits a bubble when a changed event no longer belongs with its neighbours, such as a file. The event and those
+    /// after it move to other bubbles.
     private func split(_ bubble: any MXKRoomBubbleCellDataStoring) {
         guard let misfit = (bubble as? MXKRoomBubbleCellDataWithAppendingMode)?.firstMisfit,
             let index = list.index(of: bubble)
@@ -277,7 +279,7 @@ extension MXKRoomDataSource {
         refreshFlags(around: index)
     }
 
-    /// Puts events into bubbles from an index on, as if they had come one after the other.
+    /// Distributes events among bubbles from an index on, as if they had arrived one after the other.
     private func rebuild(_ events: [(MXEvent, MXRoomState?)], at index: Int) {
         let type = registeredClass(kMXKRoomBubbleCellDataIdentifier, as: (any MXKRoomBubbleCellDataStoring.Type).self)
         var (index, isFirst) = (index, true)
@@ -298,7 +300,7 @@ extension MXKRoomDataSource {
         mergeNeighbours(at: index - 1)
     }
 
-    /// A bubble has changed: it goes if it is empty, and joins its neighbours if they belong together now.
+    /// Removes a changed bubble if it is empty, or merges it with neighbours that now belong to it.
     private func settle(_ bubble: any MXKRoomBubbleCellDataStoring, _ index: Int, left: UInt) {
         guard left == 0 else {
             list.update(bubble)
@@ -312,7 +314,7 @@ extension MXKRoomDataSource {
         linkSeries(at: index)
     }
 
-    /// Joins a bubble and the next one if they belong together.
+    /// Merges a bubble with the next one if they belong together.
     private func mergeNeighbours(at index: Int) {
         guard let left = cellData(at: index), let right = cellData(at: index + 1), left.merge(withBubbleCellData: right)
         else { return }
@@ -332,15 +334,15 @@ extension MXKRoomDataSource {
         settle(bubble, index, left: left)
     }
 
-    // MARK: Messages of our own
+    // MARK: Own messages
 
-    /// Brings what is being sent, and what has failed, up to date.
+    /// Updates the local echoes of pending and failed messages.
     func addEchoes() {
         guard isLive, let room else { return }
         let outgoing = room.outgoingMessages.filter(concerns)
         let transactions = Set(outgoing.compactMap(\.transactionId))
         for (transaction, eventId) in echoes where !transactions.contains(transaction) {
-            // It has come back under the server's id, or was given up.
+            // The message has returned with the server's id, or was discarded.
             echoes[transaction] = nil
             if eventId.hasPrefix(MXEvent.localEventIdPrefix) { remove(eventId: eventId) }
         }
@@ -357,7 +359,7 @@ extension MXKRoomDataSource {
         for transaction in uploads.keys { showUpload(of: transaction) }
     }
 
-    /// The same message has another state, or another id by now.
+    /// Updates a local echo whose state or id has changed.
     private func confirmEcho(_ transaction: String, _ event: MXEvent) {
         guard let shown = echoes[transaction] else { return }
         guard let bubble = bubbleOf[shown], let index = list.index(of: bubble) else {

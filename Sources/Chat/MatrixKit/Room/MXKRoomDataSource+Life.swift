@@ -2,7 +2,7 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 
-/// How it begins, and whom it listens to.
+/// Setup and subscriptions.
 extension MXKRoomDataSource {
     func listen() {
         guard let session = mxSession else { return }
@@ -13,7 +13,7 @@ extension MXKRoomDataSource {
         observer = session.observeReports { inbox.add($0) }
     }
 
-    /// Somebody wants the state before each event.
+    /// Subscribes with the room's state before each event.
     func listenForStates(_ room: MXRoom) {
         stateListener = room.liveTimeline.listenToEvents([]) { _, _, _ in }
     }
@@ -24,7 +24,7 @@ extension MXKRoomDataSource {
         (observer, stateListener, inbox) = (nil, nil, nil)
     }
 
-    /// What is stored of a thread is shown at once, and what the homeserver has of it as soon as it answers.
+    /// Shows the stored messages of a thread at once, and those of the homeserver as soon as it answers.
     func beginThread(_ room: MXRoom, _ rootId: String) {
         guard thread == nil else { return }
         thread = room.timeline(ofThread: rootId)
@@ -38,7 +38,7 @@ extension MXKRoomDataSource {
             self.setState(.ready)
             self.roomDidSet()
             self.report()
-            // Whoever shows it pages too, and tells of what fails.
+            // The view also pages, and reports errors.
             _ = try? await self.paginate(30, direction: .backwards)
         }
     }

@@ -1,14 +1,14 @@
 import MatrixProtocol
 import MatrixSDK
 
-/// What an open room keeps in memory.
+/// Limits the memory used by an open room.
 extension MXKRoomDataSource {
-    /// Forgets the oldest bubbles of a live room; paging backwards brings them again.
+    /// Forgets the oldest bubbles of a live room; paging backwards loads them again.
     ///
-    /// For whoever shows the newest ones. Nothing happens while a page is under way, and for cells that are no
-    /// ``MXKRoomBubbleCellData``: the room's state before them is not known.
+    /// Use this method while the newest bubbles are shown. It does nothing while a page is loading, or if the cells are
+    /// not ``MXKRoomBubbleCellData``, because the room's state before them is unknown.
     ///
-    /// - Parameter count: Bubbles that stay, about.
+    /// - Parameter count: The approximate number of bubbles to keep.
     public func forgetOlder(keeping count: Int) {
         guard isLive, threadId == nil, state == .ready, !pages.isRunning, count > 0, list.count > count else { return }
         for index in (list.count - count)..<list.count {

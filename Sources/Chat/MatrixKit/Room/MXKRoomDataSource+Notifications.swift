@@ -1,11 +1,12 @@
 public import Foundation
 
 extension Notification.Name {
-    /// The server has brought events of a room that nobody looked at, or they were looked at.
+    /// Posted when the server has delivered events of a room that is not on screen, or when they have been seen.
     public static let mxkRoomDataSourceSyncStatusChanged = Notification.Name("kMXKRoomDataSourceSyncStatusChanged")
-    /// The timeline around an event could not be had. The error is under ``kMXKRoomDataSourceTimelineErrorErrorKey``.
+    /// Posted when the timeline around an event could not be loaded. ``kMXKRoomDataSourceTimelineErrorErrorKey`` holds
+    /// the error.
     public static let mxkRoomDataSourceTimelineError = Notification.Name("kMXKRoomDataSourceTimelineError")
 }
 
-/// The error of ``Foundation/NSNotification/Name/mxkRoomDataSourceTimelineError``.
+/// The key of the error in ``Foundation/NSNotification/Name/mxkRoomDataSourceTimelineError``.
 public let kMXKRoomDataSourceTimelineErrorErrorKey = "kMXKRoomDataSourceTimelineErrorErrorKey"

@@ -2,18 +2,18 @@ import Foundation
 public import MatrixProtocol
 import MatrixSDK
 
-/// Older events, and around an event newer ones too.
+/// Pages to older events, and around an event also to newer ones.
 extension MXKRoomDataSource {
     private static var maximumEmptyPages: Int { 10 }
     private static var maximumFillingPages: Int { 20 }
 
-    /// Brings events of a direction. One page at a time: a second call waits for the first.
+    /// Loads events in one direction. Pages load one at a time: a second call waits for the first.
     ///
     /// - Parameters:
-    ///   - numItems: Events that are asked for.
-    ///   - onlyFromStore: Never asks the homeserver.
-    /// - Returns: How many bubbles there are more in that direction. It may be none although there is more to come.
-    /// - Throws: What the homeserver says. What came before that is there.
+    ///   - numItems: The number of events to request.
+    ///   - onlyFromStore: Whether to read only the store and never ask the homeserver.
+    /// - Returns: The number of new bubbles. It can be zero even though there is more to load.
+    /// - Throws: The homeserver's error. Events loaded before it are kept.
     @discardableResult
     public func paginate(_ numItems: UInt, direction: MXTimelineDirection, onlyFromStore: Bool = false) async throws
         -> UInt
@@ -29,9 +29,9 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// Brings events until a screen of this size is full, there are no more, or it fails: from the store first.
+    /// Loads events, first from the store, until a screen of this size is full, there are no more, or an error occurs.
     ///
-    /// - Parameter minRequestMessagesCount: Events that are asked for at least.
+    /// - Parameter minRequestMessagesCount: The minimum number of events to request.
     public func paginateToFill(
         rows: Int, columns: Int, direction: MXTimelineDirection, minRequestMessagesCount: UInt = 10
     ) async throws {
@@ -50,7 +50,7 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// Rows of the newest bubbles, counted no further than needed, and how many those are.
+    /// Returns the rows of the newest bubbles, counted only as far as needed, and the number of those bubbles.
     private func filled(rows: Int, columns: Int) -> (rows: Int, cells: Int) {
         var (filled, cells) = (0, 0)
         for index in stride(from: list.count - 1, through: 0, by: -1) where filled < rows {
@@ -74,7 +74,7 @@ extension MXKRoomDataSource {
             steps = try await thread.paginate(count).map { ($0, state) }
         } else if isLive {
             guard let timeline else { return (0, 0) }
-            // What is stored comes whether or not the server can be reached.
+            // Load stored events even if the server cannot be reached.
             steps = try await timeline.queuedSteps(count, .backwards, onlyFromStore: true)()
             if steps.isEmpty, !onlyFromStore {
                 steps = try await timeline.queuedSteps(count, .backwards, onlyFromStore: false)()
@@ -84,7 +84,7 @@ extension MXKRoomDataSource {
             let state = roomState
             steps = try await context.paginate(count, direction: direction).map { ($0, state) }
         }
-        // It began anew meanwhile, or is over: this page belongs to what was before.
+        // The timeline was restarted or destroyed in the meantime: discard this page.
         guard generation == current, !isDestroyed else { return (0, 0) }
         if hidesBeforeJoining, let end = steps.firstIndex(where: { isBeforeOwnJoin($0.event) }) {
             steps = Array(steps[..<end])
@@ -101,8 +101,8 @@ extension MXKRoomDataSource {
         return (UInt(max(list.count - before, 0)), steps.count)
     }
 
-    /// The homeserver's first page of a thread takes the place of what was stored, which may have holes. What has come since
-    /// it was asked stays.
+    /// Replaces the stored events of a thread, which may have gaps, with the homeserver's first page. Events that have
+    /// arrived since the request stay.
     private func addNewer(_ events: [MXEvent], than newest: MXEvent?) {
         let current = events.map { event(withEventId: $0.eventId) ?? $0 }
         for event in current where !event.isLocalEvent && event.originServerTs >= newest?.originServerTs ?? 0 {
@@ -120,7 +120,7 @@ extension MXKRoomDataSource {
         return event.originServerTs < join.originServerTs
     }
 
-    /// Starts work whose end a closure is told of, on the main actor.
+    /// Starts work and calls one of two closures at its end, on the main actor.
     func start<Value: Sendable>(
         _ success: ((Value) -> Void)?, _ failure: (((any Error)?) -> Void)?,
         _ work: @escaping @MainActor (MXKRoomDataSource) async throws -> Value

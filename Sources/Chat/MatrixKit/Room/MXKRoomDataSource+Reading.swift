@@ -2,11 +2,11 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 
-/// What was read, by whom, and what others say about events.
+/// The read marker, receipts and relations.
 extension MXKRoomDataSource {
-    // MARK: The line
+    // MARK: The read marker
 
-    /// Puts the line where the account says that it is.
+    /// Places the read marker where the account data has it.
     func readReadMarker() {
         let place = room?.summary.fullyReadEventId.flatMap { shownEvent(for: $0) }
         guard place != readMarkerEventId else { return }
@@ -15,7 +15,7 @@ extension MXKRoomDataSource {
         for case let eventId? in [old, place] { touchBubble(of: eventId) }
     }
 
-    /// Moves the line to what was read up to by now: when the room is left, or the user asks.
+    /// Moves the read marker to the latest read event. Call it when the user leaves the room or asks for it.
     public func updateReadMarker() {
         readReadMarker()
         report()
@@ -33,7 +33,7 @@ extension MXKRoomDataSource {
         refreshFlags(around: index)
     }
 
-    /// The line and receipts of an event that is not shown any more go to the one before.
+    /// Moves the read marker and receipts of an event that is no longer shown to the one before.
     func moveMarkers(from eventId: String) { moveMarkers(from: eventId, to: shownEvent(for: eventId)) }
 
     func moveMarkers(from eventId: String, to place: String?) {
@@ -46,7 +46,7 @@ extension MXKRoomDataSource {
 
     // MARK: Receipts
 
-    /// Reads who has read up to where, and shows it.
+    /// Reads the receipts and shows them.
     func refreshReceipts() {
         let (room, current) = (room, generation)
         Task { [weak self] in
@@ -57,8 +57,8 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// Shows who has read up to where. A receipt of an event that is not shown stands at the one before; nobody stands at messages
-    /// of their own.
+    /// Places the receipts. A receipt of a hidden event appears at the one before, and users have no receipt at their
+    /// own messages.
     func placeReceipts() {
         var newest: [String: (receipt: MXReceipt, place: String)] = [:]
         for receipt in receipts where receipt.userId != mxSession?.credentials?.userId {
@@ -87,7 +87,7 @@ extension MXKRoomDataSource {
 
     // MARK: Relations
 
-    /// While `body` runs, what was read of events holds for them, and nobody reads it again.
+    /// Uses the given reading for events while `body` runs, instead of reading again.
     func with(_ reading: RoomReading, _ body: () -> Void) {
         self.reading = reading
         if let receipts = reading.receipts { self.receipts = receipts }
@@ -95,7 +95,7 @@ extension MXKRoomDataSource {
         body()
     }
 
-    /// An event as it reads now.
+    /// Returns the current version of an event.
     func edited(_ event: MXEvent) -> MXEvent {
         reading.related[event.eventId]?.event ?? room?.edited(event) ?? event
     }
@@ -119,7 +119,7 @@ extension MXKRoomDataSource {
         list.update(bubble)
     }
 
-    /// The thread that an event began has changed, or the event is new here.
+    /// Updates the thread that an event started, because the thread has changed or the event is new here.
     func noteThread(of eventId: String) {
         guard hidesThreads, let bubble = bubbleOf[eventId] as? MXKRoomBubbleCellData,
             let thread = reading.related[eventId].map(\.thread) ?? readThread(of: eventId),
@@ -137,25 +137,25 @@ extension MXKRoomDataSource {
 }
 
 extension MXKRoomDataSource {
-    /// Whether there is something to see after a bubble.
+    /// Returns whether anything is shown after a bubble.
     public func hasNewer(than bubble: any MXKRoomBubbleCellDataStoring) -> Bool {
         list.index(of: bubble).map { $0 + 1 < list.count } ?? false
     }
 }
 
 extension MXKRoomDataSource {
-    /// The event that it began at; nil if it is live.
+    /// The event at which the timeline starts; `nil` if it is live.
     public var initialEvent: String? { initialEventId }
 
-    /// The newest event that is shown and that the homeserver has.
+    /// The newest event that is shown and that the homeserver has received.
     var newestArrivedEvent: MXEvent? {
         list.cells.reversed().lazy.compactMap { ($0 as? any MXKRoomBubbleCellDataStoring)?.events }
             .flatMap { $0.reversed() }.first { !$0.isLocalEvent }
     }
 
-    /// The newest event, whether or not it is shown.
+    /// The newest event, shown or hidden.
     public var newestEvent: String? { newestEventId ?? room?.summary.lastMessageId }
 
-    /// What puts events into words: ``eventFormatter``, or a usual one.
+    /// The formatter in use: ``eventFormatter``, or a default one.
     public var eventFormatterInUse: MXKEventFormatter { formatter }
 }

@@ -2,7 +2,7 @@ public import Foundation
 public import MatrixProtocol
 import MatrixSDK
 
-/// Sending. What is sent is there at once: see ``MatrixProtocol/MXEvent/sentState``.
+/// Sends messages. A local echo appears at once: see ``MatrixProtocol/MXEvent/sentState``.
 extension MXKRoomDataSource {
     func requireRoom() throws -> MXRoom {
         guard let room else {
@@ -13,10 +13,11 @@ extension MXKRoomDataSource {
 
     // MARK: Messages
 
-    /// Sends text: Markdown, and `/me` for what the user does.
+    /// Sends text: Markdown, and `/me` for emotes.
     ///
-    /// - Parameter mentions: Users whom the text names: they are notified, and other clients show the names as pills.
-    /// - Returns: The id that the homeserver has given it.
+    /// - Parameter mentions: The users named in the text. They are notified, and other clients show their names as
+    ///   pills.
+    /// - Returns: The event id from the homeserver.
     @discardableResult
     public func sendTextMessage(_ text: String, mentions: [MXMention] = []) async throws -> String {
         let text = text.replacing("\0", with: "")
@@ -24,16 +25,16 @@ extension MXKRoomDataSource {
             .roomMessage, content: inThread(MessageContent.typed(text, naming: mentions)))
     }
 
-    /// The content, in the thread if this is one.
+    /// Returns the content, addressed to the thread if this is one.
     private func inThread(_ content: [String: Any]) -> [String: Any] {
         guard let threadId else { return content }
-        // For clients that know no threads it answers the newest message.
+        // Clients without thread support show it as a reply to the newest message.
         return MessageContent.inThread(threadId, lastEventId: newestArrivedEvent?.eventId, content)
     }
 
-    /// Answers a message.
+    /// Replies to a message.
     ///
-    /// - Parameter mentions: Users whom the text names, beside the sender of the message.
+    /// - Parameter mentions: The users named in the text, apart from the sender of the message.
     @discardableResult
     public func sendReply(
         toEventWithId eventIdToReply: String, withTextMessage text: String, mentions: [MXMention] = []
@@ -47,16 +48,16 @@ extension MXKRoomDataSource {
         return try await room.sendEvent(.roomMessage, content: inThread(reply))
     }
 
-    /// Changes a text of the user.
+    /// Edits a text message of the user.
     ///
-    /// - Parameter mentions: Users whom the new text names. Those whom the old one did not mention are notified.
+    /// - Parameter mentions: The users named in the new text. Those not mentioned in the old one are notified.
     public func replaceTextMessage(
         ofEventWithId eventId: String, withTextMessage text: String, mentions: [MXMention] = []
     ) async throws {
         try await requireRoom().editMessage(eventId, markdown: text, mentions: mentions)
     }
 
-    /// Users whom a text names, as it reads now.
+    /// Returns the users named in the current text of an event.
     public func mentions(in event: MXEvent) -> [MXMention] {
         guard let text = (try? eventFormatterInUse.text(from: event, with: roomState)) ?? nil else { return [] }
         return text.blocks.flatMap(\.runs).compactMap { run in
@@ -67,7 +68,7 @@ extension MXKRoomDataSource {
 
     // MARK: Files
 
-    /// Sends a file. What kind of message it is follows from its type.
+    /// Sends a file. Its type determines the kind of message.
     @discardableResult
     public func sendFile(_ file: URL, mimeType: String, caption: String? = nil) async throws -> String {
         let (transactionId, send) = try requireRoom().queuedFile(
@@ -83,7 +84,7 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// - Parameter progress: It may come later than the end.
+    /// - Parameter progress: May arrive after the upload has ended.
     private func uploaded(_ progress: MXTransferProgress, of transactionId: String) {
         guard let total = progress.total, total > 0, uploads[transactionId] != nil else { return }
         uploads[transactionId] = CGFloat(progress.completed) / CGFloat(total)

@@ -1,9 +1,9 @@
-/// Runs of joins and leaves, which are shown as one line.
+/// Series of joins and leaves that are collapsed into one line.
 extension MXKRoomDataSource {
-    /// At least so many are shown as one line.
+    /// The minimum length of a collapsed series.
     private static var shortestSeries: Int { 3 }
 
-    /// Whether the bubble at an index goes on with the series of the one before it.
+    /// Joins the bubble at an index to the series of the previous one, or separates them.
     func linkSeries(at index: Int) {
         guard let left = cellData(at: index - 1), let right = cellData(at: index) else { return }
         let belongs = left.collapsable && right.collapsable && left.collapse(with: right)
@@ -17,9 +17,9 @@ extension MXKRoomDataSource {
         let wasLong = [left, right].contains { series(of: $0, limit: Self.shortestSeries).count >= Self.shortestSeries }
         left.nextCollapsableCellData = right
         right.prevCollapsableCellData = left
-        // A long series that is not collapsed was opened by a reader, and stays so.
+        // A long series that is not collapsed was opened by the reader, and stays open.
         if left.collapsed || right.collapsed {
-            // What is not collapsed of it is short.
+            // The part that is not collapsed is short.
             for bubble in [left, right] where !bubble.collapsed { collapseNeighbours(of: bubble) }
         } else if !wasLong {
             let series = series(of: left, limit: 2 * Self.shortestSeries)
@@ -41,7 +41,7 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// The first of a series says what happened in it: once for all that happened since the last report.
+    /// Updates the summaries of series, once for all changes since the last report.
     func refreshSummaries() {
         var seen: Set<ObjectIdentifier> = []
         for bubble in changedSeries where list.contains(bubble) {
@@ -79,7 +79,7 @@ extension MXKRoomDataSource {
         list.update(bubble)
     }
 
-    /// Around a bubble, at most so many and one more.
+    /// Returns the part of a series around a bubble, up to one more than `limit` bubbles.
     func series(
         of bubble: any MXKRoomBubbleCellDataStoring, limit: Int = .max - 1
     ) -> [any MXKRoomBubbleCellDataStoring] {

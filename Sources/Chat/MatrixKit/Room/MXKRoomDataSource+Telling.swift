@@ -2,16 +2,16 @@ import Foundation
 import MatrixProtocol
 public import MatrixSDK
 
-/// Telling of what there is and what has changed.
+/// Reports the contents and their changes.
 extension MXKRoomDataSource {
-    /// What has come since is looked at.
+    /// Marks the events received since the last call as seen.
     public func resetServerSyncEventCount() {
         guard serverSyncEventCount > 0 else { return }
         serverSyncEventCount = 0
         NotificationCenter.default.post(name: .mxkRoomDataSourceSyncStatusChanged, object: self)
     }
 
-    /// The pictures and films of its events, oldest first.
+    /// The pictures and videos of its events, oldest first.
     public var attachmentsWithThumbnail: [MXKAttachment] {
         list.cells.compactMap { cell in
             guard let bubble = cell as? any MXKRoomBubbleCellDataStoring, bubble.isAttachmentWithThumbnail else {
@@ -21,7 +21,7 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// Every change, as the delegate is told of it. Ends with ``destroy()``.
+    /// A stream of the changes that the delegate receives. It ends with ``destroy()``.
     public var changes: AsyncStream<MXKCellChanges?> {
         AsyncStream { continuation in
             guard !isDestroyed else { return continuation.finish() }
@@ -33,7 +33,7 @@ extension MXKRoomDataSource {
         }
     }
 
-    /// Tells of what has changed since the last report.
+    /// Reports the changes since the last report.
     func report() {
         refreshSummaries()
         let changes = list.takeChanges()
@@ -53,14 +53,14 @@ extension MXKRoomDataSource {
         if wasNone { NotificationCenter.default.post(name: .mxkRoomDataSourceSyncStatusChanged, object: self) }
     }
 
-    // MARK: Being prepared
+    // MARK: Preparation
 
-    /// Makes a live data source, and calls back once it is ready or has failed.
+    /// Creates a live data source, and calls back once it is ready or has failed.
     public static func load(
         withRoomId roomId: String, andMatrixSession mxSession: MXSession, onComplete: @escaping (Any?) -> Void
     ) { load(withRoomId: roomId, initialEventId: nil, andMatrixSession: mxSession, onComplete: onComplete) }
 
-    /// Makes a data source around an event, and calls back once it is ready or has failed.
+    /// Creates a data source around an event, and calls back once it is ready or has failed.
     public static func load(
         withRoomId roomId: String, initialEventId: String?, andMatrixSession mxSession: MXSession,
         onComplete: @escaping (Any?) -> Void

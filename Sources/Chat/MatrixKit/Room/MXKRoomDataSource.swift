@@ -2,29 +2,30 @@ public import Foundation
 public import MatrixProtocol
 public import MatrixSDK
 
-/// Brings the messages of a room as bubbles: live, or around an event.
+/// Provides the messages of a room as bubbles: live, or around an event.
 ///
-/// Live, it has what happens from now on and pages backwards; messages of the user are there at once, and stay when they fail.
-/// Around an event it pages both ways, and nothing comes by itself. The order is that in which the homeserver sends them.
+/// A live data source receives new events and pages backwards. The user's own messages appear at once, and stay if
+/// sending fails. A data source around an event pages both ways and receives no new events. Events are in the
+/// homeserver's order.
 @MainActor
 open class MXKRoomDataSource: MXKDataSource {
-    // MARK: What it is about
+    // MARK: Properties
 
-    /// The room.
+    /// The room id.
     public let roomId: String
-    /// Whether new events come by themselves.
+    /// Whether new events are received.
     public let isLive: Bool
-    /// Always false: rooms are shown to those who are in them.
+    /// Always false: only joined rooms are shown.
     public var isPeeking: Bool { false }
     let initialEventId: String?
-    /// The event that the thread began with, if it is about a thread; nil for a room.
+    /// The event that started the thread; `nil` for a room.
     public let threadId: String?
 
-    /// The room; nil as long as the session does not know it.
+    /// The room; `nil` while the session does not know it.
     public var room: MXRoom? { mxSession?.room(withRoomId: roomId) }
-    /// The room's state now.
+    /// The current state of the room.
     public var roomState: MXRoomState? { room?.state }
-    /// The timeline of a live room. It pages for this data source alone.
+    /// The timeline of a live room. It is private to this data source.
     public var timeline: MXEventTimeline? {
         guard isLive, threadId == nil, let room else { return nil }
         if let ownTimeline, ownTimeline.room === room { return ownTimeline.timeline }
@@ -32,67 +33,67 @@ open class MXKRoomDataSource: MXKDataSource {
         ownTimeline = (room, timeline)
         return timeline
     }
-    /// Left and joined again, a room is another object.
+    /// After leaving and joining again, the room is a new object.
     private var ownTimeline: (room: MXRoom, timeline: MXEventTimeline)?
-    /// Events that came since somebody looked: see ``resetServerSyncEventCount()``.
+    /// The number of events received since the user last looked: see ``resetServerSyncEventCount()``.
     public internal(set) var serverSyncEventCount = 0
-    /// What is written and not sent yet. For the application, which keeps it.
+    /// The unsent draft. The application stores it.
     public var partialTextMessage: String?
 
-    // MARK: How it looks
+    // MARK: Appearance
 
-    /// What puts events into words. A new one puts all of them into words again.
+    /// The formatter for events. Setting a new one formats all events again.
     public var eventFormatter: MXKEventFormatter? {
         didSet { invalidateBubblesCellDataCache() }
     }
-    /// Whether bubbles show the time. Usually false.
+    /// Whether bubbles show the time. The default is false.
     public var showBubblesDateTime = false { didSet { if showBubblesDateTime != oldValue { applyFlags() } } }
-    /// Whether a line shows what was read. Usually true.
+    /// Whether to show the read marker. The default is true.
     public var showReadMarker = true { didSet { if showReadMarker != oldValue { readMarkerMoved() } } }
-    /// Whether bubbles show who has read them. Usually true.
+    /// Whether bubbles show receipts. The default is true.
     public var showBubbleReceipts = true { didSet { if showBubbleReceipts != oldValue { applyFlags() } } }
-    /// Whether bubbles show reactions. Usually true.
+    /// Whether bubbles show reactions. The default is true.
     public var showReactions = true { didSet { if showReactions != oldValue { applyFlags() } } }
-    /// Whether typing is shown. Usually true.
+    /// Whether to show typing notifications. The default is true.
     public var showTypingNotifications = true
-    /// Where bubbles are cut. Usually between days.
+    /// The boundaries between bubbles. The default is between days.
     public var bubblesPagination = MXKRoomDataSourceBubblesPagination.perDay {
         didSet { if bubblesPagination != oldValue { reload() } }
     }
-    /// Above this number a data source that nobody shows forgets its bubbles. Usually 30.
+    /// The number of bubbles above which a data source that is not on screen forgets them. The default is 30.
     public var maxBackgroundCachedBubblesCount: UInt = 30
-    /// Events that are asked for around the one that the data source begins at. Usually 30.
+    /// The number of events to request around the initial event. The default is 30.
     public var paginationLimitAroundInitialEvent: UInt = 30
-    /// Whether messages of threads are left to data sources of their own, and the events that threads began with say how
-    /// many there are. Usually true; holds for live rooms.
+    /// Whether thread messages are left to separate data sources, and the events that started threads show the number
+    /// of replies. The default is true. Applies to live rooms.
     public var showsThreadsApart = true { didSet { if showsThreadsApart != oldValue { reload() } } }
-    /// Whether only events with files are shown. Usually false.
+    /// Whether to show only events with files. The default is false.
     public var filterMessagesWithURL = false { didSet { if filterMessagesWithURL != oldValue { reload() } } }
 
     // MARK: State
 
     var list = CellList<MXKCellData>()
-    /// The bubble that shows an event.
+    /// The bubble of each shown event.
     var bubbleOf: [String: any MXKRoomBubbleCellDataStoring] = [:]
-    /// Events that are known and not shown.
+    /// The known events that are not shown.
     var hidden = HiddenEvents()
-    /// The newest event of all, shown or not.
+    /// The newest event, shown or hidden.
     var newestEventId: String?
-    /// What stands for a message of the user until it comes back: its event, by transaction.
+    /// The local echoes of the user's messages: event ids by transaction.
     var echoes: [String: String] = [:]
-    /// How far files of the user are sent, by transaction: as ``MXKRoomBubbleCellData/uploadProgress``.
+    /// The progress of the user's uploads by transaction, as in ``MXKRoomBubbleCellData/uploadProgress``.
     var uploads: [String: CGFloat] = [:]
-    /// While an event is added: whether it is older than all others.
+    /// Whether the event being added is older than all others.
     var isAddingOlder = false
-    /// Where the line is; that event is shown.
+    /// The shown event at which the read marker is placed.
     public internal(set) var readMarkerEventId: String?
-    /// Of series that have changed since the last report: a bubble of each, or several.
+    /// One or more bubbles of each series that has changed since the last report.
     var changedSeries: [any MXKRoomBubbleCellDataStoring] = []
-    /// How far users have read, as it was last read from the store.
+    /// The receipts as last read from the store.
     var receipts: [MXReceipt] = []
-    /// Who has read up to where, by user: the event that shows it.
+    /// The shown event of each user's receipt.
     var receiptPlaces: [String: String] = [:]
-    /// What was read of the events that are being taken in.
+    /// The data read for the events being added.
     var reading = RoomReading()
 
     var observer: UUID?
@@ -100,13 +101,13 @@ open class MXKRoomDataSource: MXKDataSource {
     var inbox: RoomInbox?
     var context: MXContextTimeline?
     var thread: MXThreadTimeline?
-    /// Changes when everything begins anew: what is under way then counts no more.
+    /// A number that changes with every restart, so that pending work of an earlier one is discarded.
     var generation = 0
     let pages = PageTurns()
     var changesContinuations: [UUID: AsyncStream<MXKCellChanges?>.Continuation] = [:]
     private var fallbackFormatter: MXKEventFormatter?
 
-    /// What puts events into words: the one that is set, or a usual one.
+    /// The formatter for events: the one that was set, or a default one.
     var formatter: MXKEventFormatter {
         if let eventFormatter { return eventFormatter }
         if let fallbackFormatter { return fallbackFormatter }
@@ -115,14 +116,14 @@ open class MXKRoomDataSource: MXKDataSource {
         return formatter
     }
 
-    // MARK: Life
+    // MARK: Life cycle
 
-    /// A live data source. It prepares itself: see ``MXKDataSource/state``.
+    /// Creates a live data source. It prepares itself: see ``MXKDataSource/state``.
     public convenience init(roomId: String, andMatrixSession mxSession: MXSession) {
         self.init(roomId: roomId, initialEventId: nil, andMatrixSession: mxSession)
     }
 
-    /// A data source around an event; a live one for nil.
+    /// Creates a data source around an event, or a live one if `initialEventId` is `nil`.
     public required init(roomId: String, initialEventId: String?, andMatrixSession mxSession: MXSession) {
         self.roomId = roomId
         (self.initialEventId, threadId) = (initialEventId, nil)
@@ -131,7 +132,7 @@ open class MXKRoomDataSource: MXKDataSource {
         begin()
     }
 
-    /// A live data source of a thread: the event that it began with, and what was answered in it.
+    /// Creates a live data source of a thread, with the event that started it and the replies.
     public init(roomId: String, threadId: String, andMatrixSession mxSession: MXSession) {
         self.roomId = roomId
         (initialEventId, self.threadId) = (nil, threadId)
@@ -146,7 +147,7 @@ open class MXKRoomDataSource: MXKDataSource {
         finalizeInitialization()
     }
 
-    /// Those who wait until it is ready or has failed.
+    /// Callers waiting until the data source is ready or has failed.
     var preparedWaiters: [CheckedContinuation<Void, Never>] = []
 
     package override func setState(_ new: MXKDataSourceState) {
@@ -192,10 +193,10 @@ open class MXKRoomDataSource: MXKDataSource {
         }
     }
 
-    /// Called once the room is there.
+    /// Called once the room is available.
     open func roomDidSet() {}
 
-    /// Begins anew: everything is forgotten, and paged through again by whoever shows it.
+    /// Starts over: discards all events. The view then pages through them again.
     open func reload() {
         guard !isDestroyed, state != .unknown else { return }
         clear()
@@ -216,7 +217,7 @@ open class MXKRoomDataSource: MXKDataSource {
         (newestEventId, readMarkerEventId, changedSeries) = (nil, nil, [])
     }
 
-    /// Forgets its bubbles if there are more than this and nothing is being sent.
+    /// Forgets the bubbles if there are more than this and nothing is being sent.
     open func limitMemoryUsage(_ maxBubbleNb: Int) {
         guard list.count > maxBubbleNb, room?.outgoingMessages.isEmpty != false else { return }
         reload()
@@ -224,43 +225,43 @@ open class MXKRoomDataSource: MXKDataSource {
 
     // MARK: Cells
 
-    /// How many bubbles there are. Those of a collapsed series count one by one.
+    /// The number of bubbles. Each bubble of a collapsed series counts.
     public var numberOfCells: Int { list.count }
 
-    /// The bubble at an index, from the oldest; nil beyond the ends.
+    /// Returns the bubble at an index, oldest first; `nil` if out of range.
     open func cellData(at index: Int) -> (any MXKRoomBubbleCellDataStoring)? {
         guard (0..<list.count).contains(index) else { return nil }
         return list[index] as? any MXKRoomBubbleCellDataStoring
     }
 
-    /// The bubble of an event; nil if it is not shown.
+    /// Returns the bubble of an event; `nil` if it is not shown.
     open func cellDataOfEvent(withEventId eventId: String) -> (any MXKRoomBubbleCellDataStoring)? { bubbleOf[eventId] }
 
-    /// The index of the bubble of an event; `NSNotFound` if it is not shown.
+    /// Returns the index of an event's bubble; `NSNotFound` if it is not shown.
     open func indexOfCellData(withEventId eventId: String) -> Int {
         bubbleOf[eventId].flatMap { list.index(of: $0) } ?? NSNotFound
     }
 
-    /// How high the delegate's class for it would be.
+    /// Returns the cell height according to the delegate's view class.
     open func cellHeight(at index: Int, withMaximumWidth maxWidth: CGFloat) -> CGFloat {
         guard let cell = cellData(at: index) else { return 0 }
         return delegate?.cellViewClass(for: cell)?.height(for: cell, withMaximumWidth: maxWidth) ?? 0
     }
 
-    /// Puts all events into words again.
+    /// Discards the texts of all events so that they are formatted again.
     open func invalidateBubblesCellDataCache() {
         for cell in list.cells { (cell as? any MXKRoomBubbleCellDataStoring)?.invalidateTextLayout() }
         tell(nil)
     }
 
-    /// An event that it has.
+    /// Returns a loaded event.
     open func event(withEventId eventId: String) -> MXEvent? {
         bubbleOf[eventId]?.events.first { $0.eventId == eventId } ?? room?.storedEvent(eventId)
     }
 
     // MARK: Paging
 
-    /// Whether there may be more in this direction.
+    /// Returns whether there may be more events in this direction.
     open func canPaginate(_ direction: MXTimelineDirection) -> Bool {
         guard state == .ready else { return false }
         if let thread { return direction == .backwards && thread.canPaginate }
@@ -268,7 +269,7 @@ open class MXKRoomDataSource: MXKDataSource {
         return context?.canPaginate(direction) ?? false
     }
 
-    /// As ``paginate(_:direction:onlyFromStore:)``. Exactly one of the closures is called, once.
+    /// Like ``paginate(_:direction:onlyFromStore:)``. Calls exactly one of the closures, once.
     open func paginate(
         _ numItems: UInt, direction: MXTimelineDirection, onlyFromStore: Bool, success: ((UInt) -> Void)?,
         failure: (((any Error)?) -> Void)?
@@ -276,7 +277,7 @@ open class MXKRoomDataSource: MXKDataSource {
         start(success, failure) { try await $0.paginate(numItems, direction: direction, onlyFromStore: onlyFromStore) }
     }
 
-    /// As the other form. Exactly one of the closures is called, once.
+    /// Like the asynchronous method. Calls exactly one of the closures, once.
     open func paginateToFill(
         rows: Int, columns: Int, direction: MXTimelineDirection, minRequestMessagesCount: UInt,
         success: (() -> Void)?, failure: (((any Error)?) -> Void)?
@@ -289,7 +290,7 @@ open class MXKRoomDataSource: MXKDataSource {
 
     // MARK: Reading
 
-    /// Marks as read what is shown, up to the newest event: a thread, or the room but for its threads.
+    /// Marks the shown events as read, up to the newest: those of a thread, or of the room without its threads.
     open func acknowledge() async throws {
         guard let room else { return }
         if threadId == nil, room.summary.unreadThreads.isEmpty { return try await room.markAllAsRead() }
@@ -309,18 +310,18 @@ open class MXKRoomDataSource: MXKDataSource {
 
     // MARK: Sending
 
-    /// As ``sendTextMessage(_:)``.
+    /// Like ``sendTextMessage(_:)``, with closures.
     open func sendTextMessage(_ text: String, success: ((String?) -> Void)?, failure: (((any Error)?) -> Void)?) {
         start(success, failure) { try await $0.sendTextMessage(text) }
     }
 
-    /// As ``sendReply(toEventWithId:withTextMessage:)``.
+    /// Like ``sendReply(toEventWithId:withTextMessage:)``, with closures.
     open func sendReplyToEvent(
         withId eventIdToReply: String, withTextMessage text: String, success: ((String?) -> Void)?,
         failure: (((any Error)?) -> Void)?
     ) { start(success, failure) { try await $0.sendReply(toEventWithId: eventIdToReply, withTextMessage: text) } }
 
-    /// Whether an answer to it makes sense: it is a message that has arrived and was not taken back.
+    /// Returns whether the user can reply to an event: a message that has been sent and is not redacted.
     open func canReplyToEvent(withId eventId: String) -> Bool {
         guard let event = event(withEventId: eventId), !event.isLocalEvent, event.sentState == .sent, !event.isRedacted
         else {
@@ -345,13 +346,13 @@ open class MXKRoomDataSource: MXKDataSource {
         }
     }
 
-    /// Sends a film.
+    /// Sends a video.
     open func sendVideo(
         _ videoLocalURL: URL, withThumbnail videoThumbnail: Data?, success: ((String?) -> Void)?,
         failure: (((any Error)?) -> Void)?
     ) { start(success, failure) { try await $0.sendFile(videoLocalURL, mimeType: "video/mp4") } }
 
-    /// Sends a recording.
+    /// Sends an audio recording.
     open func sendAudioFile(
         _ audioFileLocalURL: URL, mimeType: String, success: ((String?) -> Void)?, failure: (((any Error)?) -> Void)?
     ) { start(success, failure) { try await $0.sendFile(audioFileLocalURL, mimeType: mimeType) } }
@@ -382,7 +383,7 @@ open class MXKRoomDataSource: MXKDataSource {
         sendEvent(ofType: "m.room.message", content: content, success: success, failure: failure)
     }
 
-    /// Sends a message again that has failed. It goes to the end.
+    /// Resends a failed message. It moves to the end.
     open func resendEvent(
         withEventId eventId: String, success: ((String?) -> Void)?, failure: (((any Error)?) -> Void)?
     ) {
@@ -394,13 +395,13 @@ open class MXKRoomDataSource: MXKDataSource {
         start(success, failure) { _ in try await room.resend(eventId) }
     }
 
-    /// Shows what has not been sent yet.
+    /// Shows the unsent messages.
     open func handleUnsentMessages() {
         addEchoes()
         report()
     }
 
-    /// Whether a reaction to it makes sense.
+    /// Returns whether the user can react to an event.
     open func canReactToEvent(withId eventId: String) -> Bool {
         guard let event = event(withEventId: eventId), !event.isLocalEvent, event.sentState == .sent, !event.isRedacted,
             ["m.room.message", "m.sticker", "m.poll.start", "org.matrix.msc3381.poll.start"].contains(event.type)
@@ -413,12 +414,12 @@ open class MXKRoomDataSource: MXKDataSource {
         _ reaction: String, forEventId eventId: String, success: (() -> Void)?, failure: (((any Error)?) -> Void)?
     ) { start({ success?() }, failure) { try await $0.requireRoom().react(reaction, toEvent: eventId) } }
 
-    /// Takes a reaction of the user back.
+    /// Removes a reaction of the user.
     open func removeReaction(
         _ reaction: String, forEventId eventId: String, success: (() -> Void)?, failure: (((any Error)?) -> Void)?
     ) { start({ success?() }, failure) { try await $0.requireRoom().unreact(reaction, toEvent: eventId) } }
 
-    /// Whether the user can change it: a text of their own that has arrived and was not taken back.
+    /// Returns whether the user can edit an event: their own text message that has been sent and is not redacted.
     open func canEditEvent(withId eventId: String) -> Bool {
         guard let event = event(withEventId: eventId), !event.isLocalEvent, event.sentState == .sent, !event.isRedacted,
             event.sender == mxSession?.credentials?.userId, event.type == "m.room.message"
@@ -426,22 +427,22 @@ open class MXKRoomDataSource: MXKDataSource {
         return ["m.text", "m.emote"].contains(event.contentJSON["msgtype"]?.string)
     }
 
-    /// What the user would change: the text without what it repeats of another.
+    /// Returns the text to edit, without the quoted part of a reply.
     open func editableTextMessage(for event: MXEvent) -> String? {
         let body = event.newVersion?.body ?? event.body
         guard event.contentJSON["msgtype"]?.string == "m.emote" else { return body }
         return body.map { "/me \($0)" }
     }
 
-    /// Changes a text of the user.
+    /// Edits a text message of the user.
     open func replaceTextMessageForEvent(
         withId eventId: String, withTextMessage text: String, success: ((String?) -> Void)?,
         failure: (((any Error)?) -> Void)?
     ) { start(success, failure) { try await $0.requireRoom().editMessage(eventId, markdown: text) } }
 
-    // MARK: Taking off the screen, and series
+    // MARK: Hiding events and collapsing series
 
-    /// Takes an event off the screen. It is not taken back.
+    /// Removes an event from the screen. The event is not redacted.
     open func removeEvent(withEventId eventId: String) {
         if let room, room.outgoingMessages.contains(where: { $0.eventId == eventId }) {
             try? room.removeOutgoingMessage(eventId)
@@ -451,7 +452,7 @@ open class MXKRoomDataSource: MXKDataSource {
         report()
     }
 
-    /// Shows a series as one line, or each of its bubbles.
+    /// Collapses a series into one line or expands it.
     open func collapseRoomBubble(_ bubbleData: any MXKRoomBubbleCellDataStoring, collapsed: Bool) {
         for bubble in series(of: bubbleData) { setCollapsed(bubble, collapsed) }
         report()

@@ -2,33 +2,33 @@ import Foundation
 import MatrixProtocol
 public import MatrixSDK
 
-/// What becomes of a data source that is closed.
+/// The policy for data sources that are closed.
 public enum MXKRoomDataSourceManagerReleasePolicy: UInt, Sendable {
-    /// It is kept, with few bubbles, to be there at once when its room is opened again.
+    /// The data source is kept with few bubbles, so that its room opens at once the next time.
     case neverRelease
-    /// It is destroyed.
+    /// The data source is destroyed.
     case releaseOnClose
 }
 
-/// Keeps the live data sources of a session: one for each room.
+/// The live data sources of a session, one for each room.
 ///
-/// At most 20 are kept: those that were not used for longest are destroyed first, but none that somebody shows. Those of rooms
-/// that are left, and all when the session closes, are destroyed.
+/// At most 20 are kept. The least recently used are destroyed first, except those on screen. Data sources of rooms that
+/// the user leaves are destroyed, and all of them when the session closes.
 @MainActor
 public final class MXKRoomDataSourceManager {
     private static var managers: [ObjectIdentifier: MXKRoomDataSourceManager] = [:]
     private static var dataSourceClass = MXKRoomDataSource.self
     private static let maximumCount = 20
 
-    /// What becomes of data sources that are closed. Usually they are kept.
+    /// The policy for closed data sources. The default is to keep them.
     public var releasePolicy = MXKRoomDataSourceManagerReleasePolicy.neverRelease
-    /// Whether the session waits for an answer that brings it up to date.
+    /// Whether the session is waiting for a sync response to bring it up to date.
     public var isServerSyncInProgress: Bool {
         mxSession?.state == .syncInProgress || mxSession?.state == .backgroundSyncInProgress
     }
 
     private weak var mxSession: MXSession?
-    /// The one that was used last is the last.
+    /// The data sources, most recently used last.
     private var dataSources: [MXKRoomDataSource] = []
     private var observer: UUID?
 
@@ -42,7 +42,7 @@ public final class MXKRoomDataSourceManager {
         }
     }
 
-    /// The one of a session.
+    /// Returns the manager of a session.
     public static func sharedManager(forMatrixSession mxSession: MXSession) -> MXKRoomDataSourceManager {
         for (id, manager) in managers where manager.mxSession == nil { managers[id] = nil }
         if let manager = managers[ObjectIdentifier(mxSession)] { return manager }
@@ -51,14 +51,14 @@ public final class MXKRoomDataSourceManager {
         return manager
     }
 
-    /// Destroys the one of a session, and its data sources.
+    /// Destroys the manager of a session and its data sources.
     public static func removeSharedManager(forMatrixSession mxSession: MXSession) {
         guard let manager = managers.removeValue(forKey: ObjectIdentifier(mxSession)) else { return }
         manager.reset()
         if let observer = manager.observer { mxSession.stopObserving(observer) }
     }
 
-    /// Makes data sources with this class from now on, for all sessions.
+    /// Registers the class for new data sources of all sessions.
     public static func registerRoomDataSourceClass(_ roomDataSourceClass: MXKRoomDataSource.Type) {
         dataSourceClass = roomDataSourceClass
     }
@@ -70,7 +70,7 @@ public final class MXKRoomDataSourceManager {
         for dataSource in old { dataSource.destroy() }
     }
 
-    /// As the other form. Calls back once, on the main actor.
+    /// Like the asynchronous method. Calls back once, on the main actor.
     public func roomDataSource(
         forRoom roomId: String, create: Bool, onComplete: @escaping (MXKRoomDataSource?) -> Void
     ) {
@@ -78,10 +78,10 @@ public final class MXKRoomDataSourceManager {
         Task { completion(await self.roomDataSource(forRoom: roomId, create: create)) }
     }
 
-    /// The live data source of a room, once it is prepared.
+    /// Returns the live data source of a room once it is prepared.
     ///
-    /// - Parameter create: Whether to make one if there is none.
-    /// - Returns: Nil if there is none, or the session is gone.
+    /// - Parameter create: Whether to create one if there is none.
+    /// - Returns: `nil` if there is none or the session is gone.
     public func roomDataSource(forRoom roomId: String, create: Bool) async -> MXKRoomDataSource? {
         if let known = dataSources.first(where: { $0.roomId == roomId }) {
             use(known)
@@ -95,7 +95,7 @@ public final class MXKRoomDataSourceManager {
         return made.isDestroyed ? nil : made
     }
 
-    /// Keeps a data source that somebody else has made, in the place of one that there is. Not one around an event.
+    /// Adds a data source created elsewhere, replacing an existing one. It must not be one around an event.
     public func addRoomDataSource(_ roomDataSource: MXKRoomDataSource) {
         guard roomDataSource.isLive else { return }
         for other in dataSources where other.roomId == roomDataSource.roomId && other !== roomDataSource {
@@ -104,9 +104,9 @@ public final class MXKRoomDataSourceManager {
         use(roomDataSource)
     }
 
-    /// Nobody shows the room any more.
+    /// Reports that the room is no longer on screen.
     ///
-    /// - Parameter forceClose: Whether its data source is destroyed whatever ``releasePolicy`` says.
+    /// - Parameter forceClose: Whether to destroy its data source regardless of ``releasePolicy``.
     public func closeRoomDataSource(withRoomId roomId: String, forceClose: Bool) {
         guard let dataSource = dataSources.first(where: { $0.roomId == roomId }) else { return }
         if forceClose || releasePolicy == .releaseOnClose { return close(dataSource) }
@@ -114,7 +114,7 @@ public final class MXKRoomDataSourceManager {
         dataSource.limitMemoryUsage(Int(dataSource.maxBackgroundCachedBubblesCount))
     }
 
-    /// How many are kept.
+    /// The number of data sources.
     var count: Int { dataSources.count }
 
     private func close(_ dataSource: MXKRoomDataSource) {

@@ -1,7 +1,7 @@
-/// One page at a time, in the order in which they are asked for.
+/// Runs one page request at a time, in order.
 @MainActor
 final class PageTurns {
-    /// Whether a page is under way.
+    /// Whether a page request is running.
     private(set) var isRunning = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 

@@ -2,8 +2,8 @@ import Basics
 import MatrixProtocol
 import MatrixSDK
 
-/// Brings what a session reports of one room to the main actor: in order, and with what has to be read for it. However much
-/// comes, the main actor is free for others after a few hundred notices.
+/// Delivers a session's reports about one room to the main actor in order, with the data needed to handle them. Between
+/// batches of a few hundred notices the main actor is free for other work.
 final class RoomInbox: Sendable {
     private static let noticesAtOnce = 250
 
@@ -32,7 +32,7 @@ final class RoomInbox: Sendable {
         }
     }
 
-    /// What concerns the room.
+    /// Returns the parts that concern the room.
     private func parts(of report: SessionReport) -> [SessionReport] {
         switch report {
         case .notices(let notices):
@@ -45,7 +45,7 @@ final class RoomInbox: Sendable {
         }
     }
 
-    /// As much as the main actor takes at once; nil is the end.
+    /// Returns the reports for one batch; `nil` at the end.
     private static func next(_ inbox: inout SerialInbox<SessionReport>) -> [SessionReport]? {
         guard let first = inbox.next() else { return nil }
         var (reports, count) = ([first], first.noticeCount)
@@ -69,7 +69,7 @@ extension SessionReport {
 }
 
 extension SessionNotice {
-    /// Nil if it is about no room in particular.
+    /// The room of the notice; `nil` if it concerns no particular room.
     var concernedRoom: String? {
         switch self {
         case .live(let live): live.roomId

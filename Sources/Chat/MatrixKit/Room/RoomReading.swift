@@ -1,16 +1,16 @@
 import MatrixProtocol
 import MatrixSDK
 
-/// What the store and the relations of a room say about events, read before the main actor takes them.
+/// Data about events from the store and the room's relations, read before they reach the main actor.
 struct RoomReading: Sendable {
-    /// An event as it reads now, and what others say about it.
+    /// The current version of an event, with its reactions and thread.
     struct Related: Sendable {
         let event: MXEvent
         let aggregations: MXEventAggregations?
-        /// The thread that it began.
+        /// The thread that the event started.
         let thread: MXThreadSummary?
 
-        /// - Parameter answers: Stored messages of the thread that it began, if it began one.
+        /// - Parameter answers: Stored messages of the thread that the event started, if any.
         init(_ event: MXEvent, answers: [MXEvent], in room: MXRoom) {
             self.event = room.edited(event)
             aggregations = room.aggregations(forEvent: event.eventId)
@@ -19,7 +19,7 @@ struct RoomReading: Sendable {
     }
 
     private(set) var related: [String: Related] = [:]
-    /// Nil if they were not asked for.
+    /// The receipts; `nil` if they were not requested.
     private(set) var receipts: [MXReceipt]?
 
     init() {}
@@ -39,13 +39,13 @@ struct RoomReading: Sendable {
         if wantsReceipts { receipts = try? room.receipts() }
     }
 
-    /// Reads off the main actor.
+    /// Runs off the main actor.
     @concurrent
     static func read(_ events: [MXEvent], receipts: Bool, in room: MXRoom?) async -> RoomReading {
         RoomReading(of: events, receipts: receipts, in: room)
     }
 
-    /// What is needed to take reports in.
+    /// Reads the data needed to handle the reports.
     init(for reports: [SessionReport], of roomId: String, in room: MXRoom?) {
         var (events, wantsReceipts) = ([MXEvent](), false)
         for case .notices(let notices) in reports {

@@ -3,11 +3,11 @@ import JSONBytes
 import MatrixProtocol
 import MatrixSDK
 
-/// Searches what is stored of encrypted rooms, which the homeserver cannot read.
+/// Searches the stored messages of encrypted rooms, which the homeserver cannot read.
 enum LocalSearch {
     private static let pageSize = 200
 
-    /// Messages in which the text stands, whatever the case of its letters and their marks; newest first.
+    /// Returns the messages that contain the text, ignoring case and diacritics, newest first.
     @concurrent
     static func results(for text: String, in session: MXSession, rooms: [String]?) async throws -> [MXSearchResults
         .Result]

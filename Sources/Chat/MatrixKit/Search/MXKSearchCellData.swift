@@ -1,23 +1,23 @@
 public import MatrixSDK
 
-/// What stands for the class that makes the cells of searches.
+/// The identifier of the class that creates the cells of searches.
 public let kMXKSearchCellDataIdentifier = "kMXKSearchCellDataIdentifier"
 
-/// A message that a search has found.
+/// A search result.
 @MainActor
 public protocol MXKSearchCellDataStoring: MXKCellData {
-    /// A message as the search gave it.
+    /// Creates a cell from a search result.
     init(searchResult: MXSearchResults.Result, searchDataSource: MXKSearchDataSource)
 
-    /// The room.
+    /// The room id.
     var roomId: String? { get }
-    /// Who said it, and if ``shouldShowRoomDisplayName`` where.
+    /// The sender, and the room if ``shouldShowRoomDisplayName`` is set.
     var title: String? { get }
-    /// What was said, in one line.
+    /// The message in one line.
     var message: String? { get }
-    /// When it was said.
+    /// The date of the message.
     var date: String? { get }
-    /// As the search gave it. (The iOS SDK calls the type `MXSearchResult`.)
+    /// The search result. (The iOS SDK calls the type `MXSearchResult`.)
     var searchResult: MXSearchResults.Result { get }
     /// Whether ``title`` names the room.
     var shouldShowRoomDisplayName: Bool { get set }
@@ -29,19 +29,19 @@ public protocol MXKSearchCellDataStoring: MXKCellData {
     var attachment: MXKAttachment? { get }
 }
 
-/// A message that a search has found.
+/// A search result.
 @MainActor
 open class MXKSearchCellData: MXKCellData, MXKSearchCellDataStoring {
-    /// As the search gave it.
+    /// The search result.
     public let searchResult: MXSearchResults.Result
     /// Whether ``title`` names the room.
     public var shouldShowRoomDisplayName: Bool
-    /// The search that it belongs to.
+    /// The data source of the cell.
     public private(set) weak var dataSource: MXKSearchDataSource?
     /// The file of the message, if it has one.
     public let attachment: MXKAttachment?
 
-    /// A message as the search gave it.
+    /// Creates a cell from a search result.
     public required init(searchResult: MXSearchResults.Result, searchDataSource: MXKSearchDataSource) {
         self.searchResult = searchResult
         dataSource = searchDataSource
@@ -52,7 +52,7 @@ open class MXKSearchCellData: MXKCellData, MXKSearchCellDataStoring {
 
     private var room: MXRoom? { roomId.flatMap { dataSource?.mxSession?.room(withRoomId: $0) } }
 
-    /// The room.
+    /// The room id.
     public var roomId: String? { searchResult.event.roomId }
     /// The room's name.
     public var roomDisplayName: String? { room?.displayName ?? roomId }
@@ -64,18 +64,18 @@ open class MXKSearchCellData: MXKCellData, MXKSearchCellDataStoring {
             ?? dataSource?.formatter.senderDisplayName(for: event, with: room?.state) ?? event.sender
     }
 
-    /// Who said it, and if ``shouldShowRoomDisplayName`` where.
+    /// The sender, and the room if ``shouldShowRoomDisplayName`` is set.
     public var title: String? {
         guard shouldShowRoomDisplayName, let room = roomDisplayName else { return senderDisplayName }
         return senderDisplayName.map { "\($0) – \(room)" }
     }
 
-    /// What was said, in one line.
+    /// The message in one line.
     public var message: String? {
         let text = (try? dataSource?.formatter.text(from: searchResult.event, with: room?.state)) ?? nil
         return text.map { $0.plain.split(whereSeparator: \.isNewline).joined(separator: " ") }
     }
 
-    /// When it was said.
+    /// The date of the message.
     public var date: String? { dataSource?.formatter.dateString(from: searchResult.event, withTime: true) }
 }

@@ -2,31 +2,32 @@ import Foundation
 import MatrixProtocol
 public import MatrixSDK
 
-/// Searches messages: the homeserver those that it can read, and the store those of encrypted rooms. The newest is the first cell.
+/// Searches messages: the homeserver searches those that it can read, and the store those of encrypted rooms. The
+/// newest message is the first cell.
 ///
-/// The two are merged by time, page by page: what is shown does not move when older messages come.
+/// Both results are merged by time, page by page. Shown messages do not move when older ones arrive.
 @MainActor
 open class MXKSearchDataSource: MXKDataSource {
-    /// What is searched for; nil before the first search.
+    /// The search text; `nil` before the first search.
     public private(set) var searchText: String?
-    /// Only these rooms are searched; nil is all. For the next search. (In place of the kit's `roomEventFilter`.)
+    /// The rooms to search, from the next search on; `nil` searches all. (Replaces `roomEventFilter` of the iOS kit.)
     public var rooms: [String]?
-    /// How many messages the homeserver has found, about.
+    /// The approximate number of messages found by the homeserver.
     public private(set) var serverCount: UInt = 0
-    /// Words to mark in what was found.
+    /// The words to highlight in the results.
     public private(set) var highlights: [String] = []
-    /// Why the homeserver has not searched; what is stored was searched all the same.
+    /// The reason why the homeserver's search failed. The store was still searched.
     public private(set) var serverError: (any Error)?
-    /// Puts messages into words.
+    /// The formatter for messages.
     public var eventFormatter: MXKEventFormatter?
-    /// Whether cells name their rooms. Usually true. For cells that are made from then on.
+    /// Whether new cells show the names of their rooms. The default is true.
     public var shouldShowRoomDisplayName = true
 
     private static let pageSize = 20
 
     private var cells: [any MXKSearchCellDataStoring] = []
     private var shown: Set<String> = []
-    /// Found in the store and not shown yet, newest first.
+    /// Results from the store that are not shown yet, newest first.
     private var local: ArraySlice<MXSearchResults.Result> = []
     private var nextBatch: String?
     private var task: Task<Void, Never>?
@@ -68,7 +69,7 @@ open class MXKSearchDataSource: MXKDataSource {
 
     // MARK: Searching
 
-    /// Searches anew. The delegate is told when the first page is there.
+    /// Starts a search. The delegate is notified when the first page is available.
     ///
     /// - Parameter force: Whether to search for the same text again.
     open func searchMessages(_ textPattern: String, force: Bool) {
@@ -90,7 +91,7 @@ open class MXKSearchDataSource: MXKDataSource {
         }
     }
 
-    /// Shows older messages, if there are and none are on their way.
+    /// Shows older messages, if there are any and no page is pending.
     open func paginateBack() {
         guard canPaginate, task == nil, let session = mxSession, let text = searchText else { return }
         let (rooms, batch) = (rooms, nextBatch)
@@ -102,18 +103,19 @@ open class MXKSearchDataSource: MXKDataSource {
         }
     }
 
-    /// Whether there are messages that are not shown yet.
+    /// Whether there are more messages to show.
     public var canPaginate: Bool { nextBatch != nil || !local.isEmpty }
 
-    /// As ``searchMessages(_:force:)``, and waits for the first page. An error of the homeserver's is ``serverError``.
+    /// Like ``searchMessages(_:force:)``, but waits for the first page. ``serverError`` holds an error of the
+    /// homeserver.
     public func search(_ textPattern: String, force: Bool = false) async {
         searchMessages(textPattern, force: force)
         await task?.value
     }
 
-    /// As ``paginateBack()``, and waits for the page.
+    /// Like ``paginateBack()``, but waits for the page.
     ///
-    /// - Returns: How many cells it has.
+    /// - Returns: The number of cells in the page.
     public func paginate() async -> Int {
         let before = cells.count
         paginateBack()
@@ -152,7 +154,7 @@ open class MXKSearchDataSource: MXKDataSource {
             highlights = page.highlights
             serverError = nil
         case .failure(let error):
-            // The same page can be asked for again.
+            // The same page can be requested again.
             serverError = error
             NotificationCenter.default.postMXKError(error, userId: session.myUserId)
         }
@@ -160,8 +162,8 @@ open class MXKSearchDataSource: MXKDataSource {
         setState(.ready)
     }
 
-    /// Shows a page of the homeserver's with those messages of the store that are not older than it: the homeserver's next page
-    /// begins there. What is left of the store's comes when the homeserver has no more.
+    /// Shows a page from the homeserver with the stored messages that are no older than it, because the homeserver's
+    /// next page starts there. The remaining stored messages follow when the homeserver has no more.
     private func show(_ page: [MXSearchResults.Result]) {
         var stored = local.prefix(page.isEmpty && nextBatch == nil ? Self.pageSize : 0)
         if let oldest = page.map(\.event.originServerTs).min() {
@@ -182,9 +184,9 @@ open class MXKSearchDataSource: MXKDataSource {
 
     // MARK: Cells
 
-    /// How many messages are shown.
+    /// The number of messages shown.
     public var numberOfCells: Int { cells.count }
 
-    /// The message at an index, from the newest; nil beyond the ends.
+    /// Returns the message at an index, newest first; `nil` if out of range.
     open func cellData(at index: Int) -> MXKCellData? { cells.indices.contains(index) ? cells[index] : nil }
 }

@@ -2,10 +2,10 @@ import Basics
 public import Foundation
 import MatrixSDK
 
-/// What a program's user has chosen about rooms and messages.
+/// The user's settings for rooms and messages.
 ///
-/// Kept in a JSON file if it has one: a change is written at once. A file that cannot be read is left as it is, and the
-/// settings are the usual ones: see ``fileTrouble``.
+/// If the settings have a JSON file, each change is written at once. If the file cannot be read, it is left as it is
+/// and the defaults apply: see ``fileTrouble``.
 @MainActor
 open class MXKAppSettings {
     private struct Values: Codable, Equatable {
@@ -26,7 +26,7 @@ open class MXKAppSettings {
 
         init() {}
 
-        /// What a file leaves out is as usual.
+        /// Missing values use their defaults.
         init(from decoder: any Decoder) throws {
             let box = try decoder.container(keyedBy: CodingKeys.self)
             func read<Value: Decodable>(_ key: CodingKeys, _ value: inout Value) throws {
@@ -52,10 +52,11 @@ open class MXKAppSettings {
     private static let shared = MXKAppSettings(
         file: configurationFolder?.appending(path: "matrixkit").appending(path: "settings.json"))
 
-    /// The settings of the program, in `matrixkit/settings.json` of its configuration folder (`$XDG_CONFIG_HOME`).
+    /// Returns the settings of the program, in `matrixkit/settings.json` of its configuration folder
+    /// (`$XDG_CONFIG_HOME`).
     public static func standard() -> MXKAppSettings { shared }
 
-    /// `$XDG_CONFIG_HOME`, else `~/.config`; nil if neither is known.
+    /// The configuration folder, `$XDG_CONFIG_HOME` or `~/.config`; `nil` if neither is known.
     package static var configurationFolder: URL? {
         let environment = ProcessInfo.processInfo.environment
         if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return URL(filePath: folder) }
@@ -68,12 +69,12 @@ open class MXKAppSettings {
             if values != oldValue { write() }
         }
     }
-    /// Why the file was not read, or not written, in words; nil if all is well.
+    /// The reason why the file could not be read or written; `nil` if there was no error.
     public private(set) var fileTrouble: String?
-    /// A file that could not be read is not written over.
+    /// Never overwrite a file that could not be read.
     private var mayWrite = true
 
-    /// - Parameter file: Where they are kept; nil keeps them in memory.
+    /// - Parameter file: The file of the settings; `nil` keeps them in memory.
     public init(file: URL? = nil) {
         self.file = file
         guard let file, let data = try? Data(contentsOf: file) else { return }
@@ -113,18 +114,18 @@ open class MXKAppSettings {
         }
     }
 
-    /// The usual settings again.
+    /// Restores the defaults.
     open func reset() { values = Values() }
 
     // MARK: Sync
 
-    /// Whether members are asked for when they are needed. Usually true.
+    /// Whether to load members only when they are needed. The default is true.
     public var syncWithLazyLoadOfRoomMembers: Bool {
         get { values.lazyMembers }
         set { values.lazyMembers = newValue }
     }
 
-    // MARK: What rooms show
+    // MARK: Room contents
 
     private static let usualTypes = [
         "m.room.create", "m.room.name", "m.room.topic", "m.room.member", "m.room.encrypted", "m.room.encryption",
@@ -134,20 +135,20 @@ open class MXKAppSettings {
         "m.room.avatar", "m.room.tombstone",
     ]
 
-    /// Whether every event is shown, whatever its type. Usually false.
+    /// Whether to show events of every type. The default is false.
     public var showAllEventsInRoomHistory: Bool {
         get { values.showsAllEvents }
         set { values.showsAllEvents = newValue }
     }
 
-    /// The types of events that rooms show.
+    /// The event types to show in rooms.
     public var eventsFilterForMessages: [String] {
         if showAllEventsInRoomHistory { return allEventTypesForMessages }
         return Self.usualTypes.filter { !values.removedTypes.contains($0) }
             + values.addedTypes.subtracting(Self.usualTypes).sorted()
     }
 
-    /// The types of events that a data source of a room listens to. Some are not shown, but change what is.
+    /// The event types that a room's data source listens to. Some are not shown but change what is shown.
     public var allEventTypesForMessages: [String] {
         Self.usualTypes + values.addedTypes.subtracting(Self.usualTypes).sorted() + [
             "m.room.power_levels", "m.room.aliases", "m.room.redaction", "m.reaction", "m.room.canonical_alias",
@@ -156,7 +157,7 @@ open class MXKAppSettings {
         ]
     }
 
-    /// The types of events that can be the last message of a room.
+    /// The event types that can be the last message of a room.
     public var lastMessageEventTypesAllowList: [String] {
         [
             "m.room.message", "m.room.encrypted", "m.sticker", "m.call.invite", "m.room.member", "m.poll.start",
@@ -164,37 +165,37 @@ open class MXKAppSettings {
         ]
     }
 
-    /// Shows events of these types too.
+    /// Adds event types to show.
     public func addSupportedEventTypes(_ eventTypes: [String]) {
         values.addedTypes.formUnion(eventTypes)
         values.removedTypes.subtract(eventTypes)
     }
 
-    /// Shows events of these types no more.
+    /// Removes event types to show.
     public func removeSupportedEventTypes(_ eventTypes: [String]) {
         values.addedTypes.subtract(eventTypes)
         values.removedTypes.formUnion(eventTypes)
     }
 
-    /// Whether what was taken back leaves a sign. Usually false.
+    /// Whether to show a placeholder for redacted events. The default is false.
     public var showRedactionsInRoomHistory: Bool {
         get { values.showsRedactions }
         set { values.showsRedactions = newValue }
     }
 
-    /// Whether events that nobody knows leave a sign. Usually false.
+    /// Whether to show a placeholder for unknown events. The default is false.
     public var showUnsupportedEventsInRoomHistory: Bool {
         get { values.showsUnsupportedEvents }
         set { values.showsUnsupportedEvents = newValue }
     }
 
-    /// Whether encrypted events from before the user joined, which cannot be read, are left out. Usually false.
+    /// Whether to hide undecryptable events from before the user joined. The default is false.
     public var hidePreJoinedUndecryptableEvents: Bool {
         get { values.hidesPreJoinedUndecryptable }
         set { values.hidesPreJoinedUndecryptable = newValue }
     }
 
-    /// Whether encrypted events that cannot be read are left out. Usually false.
+    /// Whether to hide undecryptable events. The default is false.
     public var hideUndecryptableEvents: Bool {
         get { values.hidesUndecryptable }
         set { values.hidesUndecryptable = newValue }
@@ -202,19 +203,19 @@ open class MXKAppSettings {
 
     // MARK: Links
 
-    /// What makes a link of the HTTP scheme. Usually `http`.
+    /// The scheme of HTTP links. The default is `http`.
     public var httpLinkScheme: String {
         get { values.httpScheme }
         set { values.httpScheme = newValue }
     }
 
-    /// What makes a link of the HTTPS scheme. Usually `https`.
+    /// The scheme of HTTPS links. The default is `https`.
     public var httpsLinkScheme: String {
         get { values.httpsScheme }
         set { values.httpsScheme = newValue }
     }
 
-    /// Whether the first link of each message is looked for: ``MXKRoomBubbleComponent/link``. Usually false.
+    /// Whether to look for the first link of each message: ``MXKRoomBubbleComponent/link``. The default is false.
     public var enableBubbleComponentLinkDetection: Bool {
         get { values.detectsLinks }
         set { values.detectsLinks = newValue }
@@ -222,7 +223,7 @@ open class MXKAppSettings {
 
     // MARK: Directory
 
-    /// Homeservers beside the own one whose public rooms can be looked for: ``MXKDirectoryServersDataSource``.
+    /// The homeservers, apart from the user's own, whose public rooms can be listed: ``MXKDirectoryServersDataSource``.
     public var directoryServers: [String] {
         get { values.directoryServers }
         set { values.directoryServers = newValue }
@@ -230,13 +231,13 @@ open class MXKAppSettings {
 
     // MARK: Members
 
-    /// Whether members who were seen last come first. Usually true.
+    /// Whether to sort members by last activity. The default is true.
     public var sortRoomMembersUsingLastSeenTime: Bool {
         get { values.sortsMembersByLastSeen }
         set { values.sortsMembersByLastSeen = newValue }
     }
 
-    /// Whether those who have left are among the members. Usually false.
+    /// Whether to list members who have left. The default is false.
     public var showLeftMembersInRoomMemberList: Bool {
         get { values.showsLeftMembers }
         set { values.showsLeftMembers = newValue }

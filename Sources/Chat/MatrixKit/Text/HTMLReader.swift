@@ -1,10 +1,10 @@
 public import Foundation
 import MatrixProtocol
 
-/// Reads the HTML of messages, which strangers write, as ``MXKText``.
+/// Converts the HTML of messages, which is untrusted, to ``MXKText``.
 ///
-/// Elements that are not allowed leave their text; `script` and `style` leave nothing. What a reply repeats of the message before
-/// it (`mx-reply`) is left out. White space is collapsed as browsers do it.
+/// Elements that are not allowed are reduced to their text; `script` and `style` are dropped. The quoted part of a
+/// reply (`mx-reply`) is left out. White space is collapsed as in browsers.
 struct HTMLReader {
     static let usualTags: Set<String> = [
         "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "p", "a", "ul", "ol", "nl", "li", "b", "i", "u", "strong",
@@ -12,11 +12,11 @@ struct HTMLReader {
         "s", "span", "sub", "sup", "img", "details", "summary", "mx-reply",
     ]
     private static let schemes: Set = ["https", "http", "mailto", "magnet", "ftp", "matrix"]
-    /// Elements within each other; deeper ones are as if they were not there.
+    /// The maximum nesting depth. Deeper elements are ignored.
     private static let maximumDepth = 100
-    /// Of the text, in bytes of UTF-8; lines and cells count too. What follows is left out.
+    /// The maximum size of the text in bytes of UTF-8, including lines and cells. The rest is dropped.
     private static let maximumSize = 64 << 10
-    /// Elements whose end is theirs alone.
+    /// Void elements.
     private static let empty: Set = ["br", "hr", "img"]
     private static let hidden: Set = ["script", "style", "mx-reply", "title", "head"]
 
@@ -39,7 +39,7 @@ struct HTMLReader {
     private var lists: [List] = []
     private var row: [[MXKText.Run]]?
     private var size = 0
-    /// Elements within the one whose content is left out.
+    /// The element whose content is being skipped, and its depth.
     private var skipped: (name: String, depth: Int)?
 
     private init(allowed: Set<String>) { self.allowed = allowed }
@@ -211,7 +211,7 @@ struct HTMLReader {
             size += 1
             blocks.append(
                 MXKText.Block(kind, runs: trimmed, quoteDepth: quoteDepth, listDepth: max(lists.count - 1, 0)))
-            // A second paragraph of a point has no bullet.
+            // Only the first paragraph of a list item has a bullet.
             kind = .paragraph
         } else if case .item = kind {
             return runs = []  // `<li><p>`
@@ -286,7 +286,7 @@ struct HTMLReader {
 }
 
 extension MXKText.Pill {
-    /// What a `matrix.to` link, or a `matrix:` URI, leads to; nil if it leads to something else.
+    /// Returns the target of a `matrix.to` link or a `matrix:` URI; `nil` for any other URL.
     public init?(_ url: URL) {
         let parts: [String]
         if url.host()?.lowercased() == "matrix.to", let fragment = url.fragment(percentEncoded: true) {

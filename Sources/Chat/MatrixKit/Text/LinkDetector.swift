@@ -1,8 +1,8 @@
 import Foundation
 
-/// Finds addresses in text that nobody marked as such: of pages, users, rooms and events.
+/// Finds unmarked addresses in text: of pages, users, rooms and events.
 enum LinkDetector {
-    /// - Parameter accepts: Whether ids with this sigil are links; asked with `h` for addresses of pages.
+    /// - Parameter accepts: Returns whether ids with this sigil become links; receives `h` for web addresses.
     static func runs(_ run: MXKText.Run, accepts: (Character) -> Bool) -> [MXKText.Run] {
         var (runs, plain) = ([MXKText.Run](), "")
         for word in words(run.text) {
@@ -22,7 +22,7 @@ enum LinkDetector {
         return runs
     }
 
-    /// Words and the spaces between them.
+    /// Splits the text into words and the spaces between them.
     private static func words(_ text: String) -> [Substring] {
         var (words, start) = ([Substring](), text.startIndex)
         var wasSpace: Bool?
@@ -38,10 +38,11 @@ enum LinkDetector {
         return words
     }
 
-    /// A sentence's end is not part of an address; nor is a bracket that is not opened in it.
+    /// Removes trailing punctuation that is not part of an address, such as the end of a sentence or an unmatched
+    /// bracket.
     private static func withoutPunctuation(_ word: Substring) -> (core: Substring, end: Substring) {
         var end = word.endIndex
-        // No opening one is ever taken off.
+        // Opening brackets are never removed.
         let hasOpening = word.contains("(")
         while end > word.startIndex {
             let before = word.index(before: end)
@@ -57,7 +58,7 @@ enum LinkDetector {
         if "@!#$".contains(first) {
             guard accepts(first), first == "$" || word.dropFirst().contains(":"), isID(word) else { return nil }
             let encoded = word.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed.subtracting(["/"]))
-            // An event alone cannot be found: links of events name their room.
+            // An event id alone is not enough: links to events include their room.
             return first == "$" ? nil : encoded.flatMap { URL(string: "https://matrix.to/#/\($0)") }
         }
         let lowercased = word.prefix(8).lowercased()

@@ -1,137 +1,137 @@
 public import Foundation
 
-/// Text with its structure, as renderers use it: blocks of runs. It has no fonts and no colours, only what they stand for.
+/// Text with its structure, for renderers: blocks of runs. It has semantic roles instead of fonts and colours.
 public struct MXKText: Hashable, Sendable {
-    /// What a colour stands for. A theme says how it looks.
+    /// The role of a colour. A theme defines its appearance.
     public enum ColorRole: Hashable, Sendable {
         /// Plain text.
         case `default`
-        /// Beside what matters: times, notices of the room's state.
+        /// Secondary information: times, notices of the room's state.
         case subtitle
-        /// The name of whoever says something.
+        /// The name of the sender.
         case prefix
-        /// What a push rule highlights.
+        /// Text that a push rule highlights.
         case bing
-        /// On its way, and not encrypted yet.
+        /// A message being encrypted.
         case encrypting
-        /// On its way.
+        /// A message being sent.
         case sending
-        /// It could not be sent, or shown.
+        /// A message that could not be sent or shown.
         case error
         /// A link.
         case link
-        /// What somebody else has said.
+        /// A quote.
         case quote
         /// Code.
         case code
-        /// Hidden until somebody asks to see it.
+        /// Hidden until the user reveals it.
         case spoiler
-        /// Of ourselves.
+        /// The user.
         case own
-        /// Of somebody else: a number made of the user's id.
+        /// Another user, with a number derived from the user id.
         case other(UInt8)
-        /// A colour that the sender has chosen, from 0 to 255 each.
+        /// A colour chosen by the sender: red, green and blue from 0 to 255.
         case chosen(UInt8, UInt8, UInt8)
     }
 
-    /// Whom or what a run names, for a shape of its own.
+    /// The user, room or event that a run names, for display as a pill.
     public enum Pill: Hashable, Sendable {
-        /// A user, by the id.
+        /// A user id.
         case user(String)
-        /// A room, by its id or alias.
+        /// A room id or alias.
         case room(String)
         /// An event in a room.
         case event(room: String, event: String)
     }
 
-    /// How a run looks.
+    /// The style of a run.
     public struct Style: Hashable, Sendable {
-        /// Heavy.
+        /// Whether the text is bold.
         public var isBold = false
-        /// Slanted.
+        /// Whether the text is italic.
         public var isItalic = false
-        /// With a line below.
+        /// Whether the text is underlined.
         public var isUnderlined = false
-        /// With a line through it.
+        /// Whether the text is struck through.
         public var isStruck = false
-        /// Of one width.
+        /// Whether the text is monospaced.
         public var isCode = false
-        /// Why it is hidden, perhaps empty; nil if it is not.
+        /// The reason for a spoiler, possibly empty; `nil` if the text is not hidden.
         public var spoiler: String?
-        /// Where it leads.
+        /// The target of a link.
         public var link: URL?
-        /// Whom it names.
+        /// The user, room or event that the run names.
         public var pill: Pill?
-        /// What its colour stands for; nil is that of the text around it.
+        /// The role of the text colour; `nil` inherits the surrounding one.
         public var color: ColorRole?
-        /// What the colour behind it stands for.
+        /// The role of the background colour.
         public var background: ColorRole?
 
-        /// Plain.
+        /// Creates a plain style.
         public init() {}
     }
 
     /// Text of one style.
     public struct Run: Hashable, Sendable {
-        /// Line breaks in it are breaks.
+        /// The text. Line breaks are kept.
         public var text: String
-        /// How it looks.
+        /// The style.
         public var style: Style
 
-        /// A run, plain unless told otherwise.
+        /// Creates a run, plain by default.
         public init(_ text: String, _ style: Style = Style()) { (self.text, self.style) = (text, style) }
     }
 
-    /// A paragraph, or something else that stands on lines of its own.
+    /// A paragraph or another block element.
     public struct Block: Hashable, Sendable {
-        /// What a block is.
+        /// The kind of a block.
         public enum Kind: Hashable, Sendable {
-            /// Text.
+            /// A paragraph.
             case paragraph
-            /// From 1 to 6.
+            /// A heading of level 1 to 6.
             case heading(Int)
-            /// Code, whose lines are not wrapped; the language may not be known.
+            /// Code whose lines are not wrapped; `nil` if the language is unknown.
             case code(language: String?)
-            /// A point of a list. Nil has a bullet.
+            /// A list item; `nil` for a bullet.
             case item(ordinal: Int?)
-            /// A line across.
+            /// A horizontal rule.
             case rule
-            /// A row of a table; each cell is a run list.
+            /// A table row. Each cell is a list of runs.
             case row([[Run]])
         }
 
-        /// What it is.
+        /// The kind of the block.
         public var kind: Kind
-        /// Its text; empty for a rule and a row.
+        /// The text; empty for a rule or a row.
         public var runs: [Run]
-        /// How many quotes it is in.
+        /// The number of enclosing quotes.
         public var quoteDepth: Int
-        /// How many lists it is in, beyond the first.
+        /// The number of enclosing lists beyond the first.
         public var listDepth: Int
 
-        /// A block, a paragraph unless told otherwise.
+        /// Creates a block, a paragraph by default.
         public init(_ kind: Kind = .paragraph, runs: [Run] = [], quoteDepth: Int = 0, listDepth: Int = 0) {
             (self.kind, self.runs, self.quoteDepth, self.listDepth) = (kind, runs, quoteDepth, listDepth)
         }
     }
 
-    /// In order.
+    /// The blocks in order.
     public var blocks: [Block]
-    /// What the colour of all of it stands for, where a run has none of its own.
+    /// The colour role of runs without one of their own.
     public var color = ColorRole.default
 
-    /// The blocks in order.
+    /// Creates a text from blocks.
     public init(blocks: [Block] = []) { self.blocks = blocks }
 
-    /// One paragraph.
+    /// Creates a text of one paragraph.
     public init(_ text: String, _ style: Style = Style()) {
         blocks = text.isEmpty ? [] : [Block(runs: [Run(text, style)])]
     }
 
-    /// Whether there is nothing to see.
+    /// Whether the text is empty.
     public var isEmpty: Bool { blocks.isEmpty }
 
-    /// Without the styles: blocks on lines of their own, and what is hidden as `[spoiler]`.
+    /// The text without styles: one line per block, and spoilers as `[spoiler]`.
     public var plain: String {
         blocks.map { block in
             let marks = String(repeating: "> ", count: block.quoteDepth)
@@ -153,7 +153,7 @@ public struct MXKText: Hashable, Sendable {
         }.joined()
     }
 
-    /// The links in it, each once.
+    /// The distinct links in the text.
     public var links: [URL] {
         var links: [URL] = []
         for block in blocks {
@@ -164,7 +164,7 @@ public struct MXKText: Hashable, Sendable {
         return links
     }
 
-    /// Puts something before the first word, in the same line.
+    /// Inserts a run before the first word, on the same line.
     public mutating func prepend(_ run: Run) {
         guard let first = blocks.first, case .paragraph = first.kind, first.quoteDepth == 0 else {
             blocks.insert(Block(runs: [run]), at: 0)
@@ -173,7 +173,7 @@ public struct MXKText: Hashable, Sendable {
         blocks[0].runs.insert(run, at: 0)
     }
 
-    /// Puts something behind the last word, in the same line.
+    /// Adds a run after the last word, on the same line.
     public mutating func append(_ run: Run) {
         guard let last = blocks.last, case .paragraph = last.kind, last.quoteDepth == 0 else {
             blocks.append(Block(runs: [run]))
@@ -182,7 +182,7 @@ public struct MXKText: Hashable, Sendable {
         blocks[blocks.count - 1].runs.append(run)
     }
 
-    /// Marks every place where the pattern stands, whatever its case and accents, with a colour behind it.
+    /// Returns the text with a background colour at every occurrence of the pattern, ignoring case and diacritics.
     public func highlighting(_ pattern: String, as color: ColorRole = .bing) -> MXKText {
         guard !pattern.isEmpty else { return self }
         var text = self
@@ -209,13 +209,13 @@ public struct MXKText: Hashable, Sendable {
 extension NSAttributedString.Key {
     /// The ``MXKText/Style`` of a part of a text.
     public static let mxkStyle = NSAttributedString.Key(rawValue: "MXKStyle")
-    /// The ``MXKText`` that all of a text was made of.
+    /// The ``MXKText`` from which the whole text was created.
     public static let mxkText = NSAttributedString.Key(rawValue: "MXKText")
 }
 
 extension MXKText {
-    /// For programs that use Foundation's type: each run has its style as ``Foundation/NSAttributedString/Key/mxkStyle``, and
-    /// links have `.link`.
+    /// The text as a Foundation attributed string: each run has its style as
+    /// ``Foundation/NSAttributedString/Key/mxkStyle``, and links have `.link`.
     public var attributed: NSAttributedString {
         let result = NSMutableAttributedString(string: "")
         for (index, block) in blocks.enumerated() {

@@ -1,7 +1,7 @@
 import MatrixKit
 import TerminalUI
 
-/// Keeps the lines of cells as long as neither they nor how they are laid out change.
+/// Caches the laid-out lines of cells until the cells or their layout change.
 @MainActor
 final class LayoutCache {
     private struct Entry {
@@ -11,15 +11,15 @@ final class LayoutCache {
         let actions: any MXKTerminalCell
     }
 
-    /// Bubbles beyond those that are looked at are laid out again when they come back.
+    /// The number of cached bubbles. Others are laid out again when they return to the screen.
     private static let capacity = 2000
 
     private var entries: [ObjectIdentifier: Entry] = [:]
     private var layout: MXKCellLayout?
-    /// Something around the cells has changed that they show.
+    /// A number that changes with any outside state that the cells show.
     var context = 0
 
-    /// Makes a view of a class that the delegate of the list has chosen, unless one is there.
+    /// Returns a view of the class that the list's delegate has chosen, creating it if needed.
     func cell(
         for data: MXKCellData, _ layout: MXKCellLayout, make: () -> (any MXKTerminalCell)?
     ) -> (lines: [TerminalLine], cell: any MXKTerminalCell)? {

@@ -1,7 +1,7 @@
 import MatrixKit
 
 extension MXKAttachment {
-    /// What the sender says of its pixels and bytes, which nobody has checked; nil for nothing that could be true.
+    /// The pixel and byte sizes claimed by the sender, unchecked; `nil` if they are implausible.
     var claimedSizes: String? {
         let info = contentInfo ?? [:]
         var words: [String] = []
@@ -12,7 +12,7 @@ extension MXKAttachment {
         return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 
-    /// `81 KB`
+    /// Returns a size such as `81 KB`.
     static func words(ofBytes bytes: Int) -> String {
         switch bytes {
         case ..<1000: "\(bytes) B"

@@ -4,34 +4,34 @@ import MatrixProtocol
 import MatrixSDK
 public import TerminalUI
 
-/// Somebody tapped on the text of a message. The event is under ``kMXKRoomBubbleCellEventIdKey``.
+/// The user tapped the text of a message. ``kMXKRoomBubbleCellEventIdKey`` holds the event.
 public let kMXKRoomBubbleCellTapOnMessageTextView = "kMXKRoomBubbleCellTapOnMessageTextView"
-/// Somebody tapped on the sender's name.
+/// The user tapped the sender's name.
 public let kMXKRoomBubbleCellTapOnSenderNameLabel = "kMXKRoomBubbleCellTapOnSenderNameLabel"
-/// Somebody tapped on a file.
+/// The user tapped a file.
 public let kMXKRoomBubbleCellTapOnAttachmentView = "kMXKRoomBubbleCellTapOnAttachmentView"
-/// Somebody tapped on a message that was not sent.
+/// The user tapped a message that was not sent.
 public let kMXKRoomBubbleCellUnsentButtonPressed = "kMXKRoomBubbleCellUnsentButtonPressed"
-/// Somebody chose a message.
+/// The user selected a message.
 public let kMXKRoomBubbleCellLongPressOnEvent = "kMXKRoomBubbleCellLongPressOnEvent"
-/// Somebody is about to follow a link, which is under ``kMXKRoomBubbleCellUrl``.
+/// The user is about to follow the link under ``kMXKRoomBubbleCellUrl``.
 public let kMXKRoomBubbleCellShouldInteractWithURL = "kMXKRoomBubbleCellShouldInteractWithURL"
-/// The user whom an action is about.
+/// The key of the user that an action concerns.
 public let kMXKRoomBubbleCellUserIdKey = "kMXKRoomBubbleCellUserIdKey"
-/// The id of the event that an action is about.
+/// The key of the event id that an action concerns.
 public let kMXKRoomBubbleCellEventIdKey = "kMXKRoomBubbleCellEventIdKey"
-/// The link that an action is about.
+/// The key of the link that an action concerns.
 public let kMXKRoomBubbleCellUrl = "kMXKRoomBubbleCellUrl"
 
-/// A bubble of a room: times on the left, then the texts, and their state on the right.
+/// A message bubble: times on the left, then the texts, and their state on the right.
 @MainActor
 open class MXKTerminalBubbleCell: MXKTerminalBaseCell {
-    /// What is under each line, as of the last layout.
+    /// The action of each line in the last layout.
     private var actions: [String?] = []
-    /// Where images come from; nil shows none.
+    /// The source of images; `nil` shows none.
     var thumbnails: ThumbnailStore?
 
-    /// Below this width, times are left out.
+    /// The width below which times are left out.
     private static let narrow = 50
     private static let timeWidth = 6
 
@@ -207,7 +207,7 @@ open class MXKTerminalBubbleCell: MXKTerminalBaseCell {
         return picture.image.lines(size, id: picture.id, anchor: component.event.eventId)
     }
 
-    /// How far a message is on its way, what is doubtful about it, and who has read it.
+    /// Returns the delivery state of a message, its warnings and its receipts.
     private func rightEdge(
         _ component: MXKRoomBubbleComponent, _ bubble: MXKRoomBubbleCellData, _ layout: MXKCellLayout
     ) -> StyledText {
@@ -271,7 +271,7 @@ open class MXKTerminalBubbleCell: MXKTerminalBaseCell {
         }
     }
 
-    /// The day above the first bubble of it, and the line of what is new under the last that was read.
+    /// Adds the day heading above the first bubble of a day, and the line for new messages below the last one read.
     private func withDate(
         _ bubble: MXKRoomBubbleCellData, _ layout: MXKCellLayout, _ lines: [TerminalLine]
     ) -> [TerminalLine] {

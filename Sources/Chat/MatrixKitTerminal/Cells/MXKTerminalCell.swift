@@ -2,43 +2,44 @@ public import Foundation
 public import MatrixKit
 public import TerminalUI
 
-/// What cells need to know to be drawn.
+/// The layout and appearance for drawing cells.
 public struct MXKCellLayout: Sendable, Hashable {
-    /// No line is wider.
+    /// The maximum width of a line.
     public var columns: Int
-    /// How parts look.
+    /// The styles of the parts.
     public var theme: MXKTheme
-    /// How wide the terminal shows characters.
+    /// The character widths of the terminal.
     public var profile: WidthProfile
-    /// Emoji are shown as their short names: `:thumbsup:`.
+    /// Whether to show emoji as their short names: `:thumbsup:`.
     public var namesEmoji = false
-    /// Hidden parts are shown.
+    /// Whether to show spoilers.
     public var revealsSpoilers = false
-    /// Who has read what is shown.
+    /// Whether to show receipts.
     public var showsReceipts = true
-    /// Images are shown, as far as colours allow it.
+    /// Whether to show images, as far as the terminal's colours allow.
     public var showsImages = false
 
-    /// A layout of so many columns.
+    /// Creates a layout with this width.
     public init(columns: Int, theme: MXKTheme = .dark, profile: WidthProfile = .unicode) {
         (self.columns, self.theme, self.profile) = (columns, theme, profile)
     }
 }
 
-/// A view of lines of a terminal.
+/// A cell view made of terminal lines.
 @MainActor
 public protocol MXKTerminalCell: MXKCellRendering {
-    /// What it shows, in lines.
+    /// Returns the content as lines.
     func lines(_ layout: MXKCellLayout) -> [TerminalLine]
-    /// What happens when somebody clicks there, such as `kMXKRoomBubbleCellTapOnAttachmentView`; nil is nothing.
+    /// Returns the action of a click at this position, such as `kMXKRoomBubbleCellTapOnAttachmentView`; `nil` if there
+    /// is none.
     func action(atLine line: Int, column: Int) -> String?
 }
 
 extension MXKTerminalCell {
-    /// Nothing.
+    /// The default implementation returns `nil`.
     public func action(atLine line: Int, column: Int) -> String? { nil }
 
-    /// The number of its lines.
+    /// Returns the number of lines.
     public static func height(for cellData: MXKCellData?, withMaximumWidth maxWidth: CGFloat) -> CGFloat {
         let cell = Self()
         cell.render(cellData)
@@ -46,19 +47,19 @@ extension MXKTerminalCell {
     }
 }
 
-/// A view of lines that shows nothing of what it is given until a subclass says how.
+/// A base class whose subclasses define the lines to show.
 @MainActor
 open class MXKTerminalBaseCell: MXKTerminalCell {
-    /// Told what users do with it.
+    /// The delegate to notify of user actions.
     public weak var delegate: (any MXKCellRenderingDelegate)?
     private var cellData: MXKCellData?
 
-    /// A view that shows nothing yet.
+    /// Creates an empty view.
     public required init() {}
 
     open func render(_ cellData: MXKCellData?) { self.cellData = cellData }
 
-    /// What it shows.
+    /// Returns the data that the view shows.
     public func renderedCellData() -> MXKCellData? { cellData }
 
     open func lines(_ layout: MXKCellLayout) -> [TerminalLine] { [] }

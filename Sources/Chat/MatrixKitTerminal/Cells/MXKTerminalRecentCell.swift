@@ -2,7 +2,7 @@ import MatrixKit
 import MatrixProtocol
 public import TerminalUI
 
-/// A room of a list, in one line: its name, and on the right what is unread.
+/// A room of a list on one line: its name, and its unread count on the right.
 @MainActor
 open class MXKTerminalRecentCell: MXKTerminalBaseCell {
     open override func lines(_ layout: MXKCellLayout) -> [TerminalLine] {

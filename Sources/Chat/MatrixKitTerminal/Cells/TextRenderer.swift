@@ -2,23 +2,23 @@ import Foundation
 import MatrixKit
 import TerminalUI
 
-/// Lays a text out in lines of a terminal. Whatever strangers wrote is cleaned here.
+/// Lays out text as terminal lines. Untrusted text is sanitised here.
 struct TextRenderer {
     let theme: MXKTheme
     let profile: WidthProfile
-    /// Hidden parts are shown.
+    /// Whether to show spoilers.
     var revealsSpoilers = false
-    /// Emoji are shown as their names, for terminals and screen readers that do not know them.
+    /// Whether to show emoji as their names, for terminals and screen readers that do not support them.
     var namesEmoji = false
 
     private static let quoteMark = "▎ "
     private static let bullets = ["• ", "◦ ", "▪ "]
-    /// Of one text: nobody scrolls through more.
+    /// The maximum number of lines of a text.
     static let maximumLines = 4000
-    /// Of a link, in bytes.
+    /// The maximum length of a link, in bytes.
     private static let maximumLink = 4096
 
-    /// No line is wider than `columns`.
+    /// Returns lines that are at most `columns` wide.
     func lines(_ text: MXKText, columns: Int, anchor: String? = nil) -> [TerminalLine] {
         var lines: [TerminalLine] = []
         for block in text.blocks where lines.count <= Self.maximumLines {
@@ -30,7 +30,7 @@ struct TextRenderer {
         return lines + [TerminalLine(rest, profile, anchor: anchor).truncated(to: columns)]
     }
 
-    /// All of it in one line, breaks as spaces.
+    /// Returns the text on one line, with line breaks as spaces.
     func line(_ text: MXKText) -> StyledText {
         var result = StyledText()
         for (index, block) in text.blocks.enumerated() {
@@ -79,7 +79,7 @@ struct TextRenderer {
         }
     }
 
-    /// Code keeps its lines.
+    /// Keeps the lines of code.
     private func codeLines(_ text: StyledText) -> [StyledText] {
         var lines = [StyledText()]
         for run in text.runs {
@@ -91,7 +91,7 @@ struct TextRenderer {
         return lines
     }
 
-    /// In columns if they fit, else one cell a line.
+    /// Returns table columns if they fit, otherwise one cell per line.
     private func rowLines(
         _ cells: [[MXKText.Run]], _ base: TerminalStyle, _ marks: StyledText, columns: Int, anchor: String?
     ) -> [TerminalLine] {
@@ -119,7 +119,7 @@ struct TextRenderer {
                 text.append("▒ \(reason) ▒", theme.style(.spoiler))
                 continue
             }
-            // One that is cut off leads elsewhere.
+            // A truncated link would lead elsewhere.
             let address = run.style.link?.absoluteString
             let link = address.flatMap { $0.utf8.count > Self.maximumLink ? nil : ScreenText.cleanedName($0) }
             text.append(StyledText.Run(cleaned, style, link: link))

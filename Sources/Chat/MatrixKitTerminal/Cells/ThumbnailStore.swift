@@ -2,23 +2,23 @@ package import Foundation
 package import MatrixKit
 import TerminalUI
 
-/// The pictures of attachments, as large as a chat shows them: what blurs them until they are there, then their thumbnails.
+/// The pictures of attachments at the size of the chat: a blurred preview, then the thumbnail.
 ///
-/// One is fetched and decoded at a time, the last that was asked for first, and not on the main actor.
+/// Pictures are loaded and decoded one at a time, the latest request first, off the main actor.
 @MainActor
 package final class ThumbnailStore {
-    /// In cells. No picture takes more.
+    /// The maximum size of a picture, in cells.
     nonisolated static let maximumSize = TerminalSize(columns: 40, rows: 12)
-    /// Of those that were asked for.
+    /// The maximum number of requested pictures.
     private static let capacity = 500
-    /// Of the pixels that are kept. The newest picture is kept in any case.
+    /// The maximum size of the cached pixels. The newest picture is always kept.
     private static let maximumBytes = 16 << 20
-    /// Of a cell that a picture covers. It has no more of them.
+    /// The maximum number of pixels for a cell that a picture covers.
     private nonisolated static let cell = PixelSize(width: 10, height: 20)
-    /// Of a file that is decoded, in bytes.
+    /// The maximum size of a file to decode, in bytes.
     private nonisolated static let maximumFile = 5 << 20
 
-    /// Pixels, under an id that no other picture has.
+    /// Pixels with a unique id.
     struct Picture {
         let id: UInt32
         let image: TerminalImage
@@ -26,22 +26,22 @@ package final class ThumbnailStore {
 
     private var pictures: [String: Picture] = [:]
     private var bytes = 0
-    /// Other programs that have shown images in the same window have begun at 1.
+    /// Other programs that showed images in the same window counted from 1.
     private var lastId = UInt32.random(in: 1 << 20...1 << 30)
-    /// What was asked for, the oldest first.
+    /// The requests, oldest first.
     private var order: [String] = []
     private var waiting: [MXKAttachment] = []
     private var isFetching = false
     private let fetch: (MXKAttachment) async throws -> Data
-    /// Another picture is there.
+    /// Called when a new picture is available.
     var onChange: (() -> Void)?
 
-    /// - Parameter fetch: Brings a thumbnail's bytes.
+    /// - Parameter fetch: Loads the data of a thumbnail.
     package init(fetch: @escaping (MXKAttachment) async throws -> Data = { try await $0.thumbnail() }) {
         self.fetch = fetch
     }
 
-    /// Nil if there is nothing to show, or not yet.
+    /// Returns `nil` if there is nothing to show, or nothing yet.
     func picture(of attachment: MXKAttachment) -> Picture? {
         guard let key = attachment.contentURL else { return nil }
         if order.contains(key) { return pictures[key] }
@@ -70,7 +70,7 @@ package final class ThumbnailStore {
         bytes -= forgotten.image.pixels.count
     }
 
-    /// The cells of a picture with so many pixels, whatever somebody says that it has.
+    /// Returns the cells for a picture of this size, whatever the claimed size.
     private static func shape(width: Int, height: Int) -> TerminalSize {
         guard (1...100_000).contains(width), (1...100_000).contains(height) else {
             return TerminalSize(columns: 16, rows: 8)
@@ -85,7 +85,7 @@ package final class ThumbnailStore {
         guard !isFetching, let attachment = waiting.popLast(), let key = attachment.contentURL else { return }
         isFetching = true
         Task { [weak self, fetch] in
-            // What cannot be had or read stays as it is: a line with a name.
+            // If loading or decoding fails, the line with the name stays.
             let data = try? await fetch(attachment)
             let picture = await Self.decoded(data ?? Data())
             guard let self else { return }
@@ -98,7 +98,7 @@ package final class ThumbnailStore {
         }
     }
 
-    /// Made as small as it is shown, so that what is kept has a bound.
+    /// Scales the image down to its displayed size to limit memory use.
     @concurrent private static func decoded(_ data: Data) async -> TerminalImage? {
         guard !data.isEmpty, data.count <= maximumFile, let image = TerminalImage(file: data) else { return nil }
         let size = image.cells(within: maximumSize)

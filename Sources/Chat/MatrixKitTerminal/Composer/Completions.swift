@@ -3,7 +3,7 @@ import MatrixProtocol
 import MatrixSDK
 import TerminalUI
 
-/// What a word of the composer can become.
+/// The completions of a word in the composer.
 struct Completions {
     let room: MXRoom?
     let session: MXSession?
@@ -35,8 +35,8 @@ struct Completions {
         }
     }
 
-    /// What begins as the word does comes first, among them whoever spoke last. Behind `@` that is the id: anybody can call
-    /// themselves what somebody else is called.
+    /// Returns the matching members: those that begin with the word come first, among them recent speakers. After `@`
+    /// the id must match, because names are not unique.
     private func members(_ word: String, isAtStart: Bool) -> [MXKCompletion] {
         guard let room, let state = room.state else { return [] }
         let wanted = word.hasPrefix("@") ? String(word.dropFirst()) : word
@@ -65,7 +65,7 @@ struct Completions {
         }
     }
 
-    /// How well a member fits, 0 being best; nil for not at all.
+    /// Returns how well a member matches, 0 being best; `nil` for no match.
     private static func fit(_ member: MXRoomMember, _ wanted: String, wantsId: Bool) -> Int? {
         if begins(String(member.userId.dropFirst()), with: wanted) { return 0 }
         let name = member.displayname ?? ""
@@ -73,8 +73,8 @@ struct Completions {
         return name.split(separator: " ").contains { begins(String($0), with: wanted) } ? 2 : nil
     }
 
-    /// What is written for a member: with the id if others have the name. It is no command, and has no more letters than are
-    /// seen.
+    /// Returns the text to insert for a member, with the id if others share the name. It is not a command and has no
+    /// invisible characters.
     static func name(of member: MXRoomMember, in state: MXRoomState?) -> String {
         let name = state?.members.memberName(member.userId) ?? member.displayname ?? ""
         let cleaned = ScreenText.cleanedName(name).drop { $0 == "/" || $0.isWhitespace }

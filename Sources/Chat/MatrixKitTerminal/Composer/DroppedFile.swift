@@ -1,10 +1,10 @@
 import Foundation
 
-/// A file as terminals write its path when it is dragged there: plain, in quotes, with backslashes, or as a `file:` URL.
+/// A file path as terminals insert it on drag and drop: plain, quoted, with backslashes, or as a `file:` URL.
 struct DroppedFile {
     let path: String
 
-    /// Nil if the text is no path of a file that is there.
+    /// Returns `nil` if the text is not the path of an existing file.
     init?(_ text: String) {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty, text.utf8.count <= 4096, !text.contains(where: \.isNewline) else { return nil }
@@ -26,7 +26,8 @@ struct DroppedFile {
         self.path = whole
     }
 
-    /// What is to be sent, and what is said with it: the longest beginning that is a file. Names may have spaces.
+    /// Splits the text into a file and its caption: the longest prefix that is a file is the path. Names can contain
+    /// spaces.
     static func pathAndCaption(_ text: String) -> (path: String, caption: String?) {
         if let whole = DroppedFile(text) { return (whole.path, nil) }
         var end = text.endIndex
@@ -40,7 +41,7 @@ struct DroppedFile {
         return (NSString(string: text).expandingTildeInPath, nil)
     }
 
-    /// Why a file cannot be sent, for people; nil if it can.
+    /// Returns the reason why a file cannot be sent; `nil` if it can.
     static func problem(ofSending path: String) -> String? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),

@@ -1,4 +1,4 @@
-/// The emoji that have a name in the composer.
+/// The emoji that have names in the composer.
 enum EmojiNames {
     static let all: [(name: String, emoji: String)] = [
         ("thumbsup", "👍"), ("thumbsdown", "👎"), ("smile", "😄"), ("grin", "😁"), ("joy", "😂"), ("wink", "😉"),
@@ -15,7 +15,7 @@ enum EmojiNames {
 
     private static let names = Dictionary(all.map { ($0.emoji, $0.name) }) { first, _ in first }
 
-    /// With `:thumbsup:` in the place of 👍: the short name, or what Unicode calls it.
+    /// Replaces emoji such as 👍 with `:thumbsup:`, their short name, or else with their Unicode name.
     static func inWords(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
         return text.reduce(into: "") { result, character in

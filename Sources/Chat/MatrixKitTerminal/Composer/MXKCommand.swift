@@ -1,49 +1,49 @@
-/// A command as it is written in the composer: `/kick @user:server reason`.
+/// A command in the composer: `/kick @user:server reason`.
 public struct MXKCommand: Hashable, Sendable {
-    /// What a command is, for help and completion.
+    /// The definition of a command, for help and completion.
     public struct Definition: Hashable, Sendable {
-        /// Without the slash.
+        /// The name without the slash.
         public let name: String
-        /// Its arguments, as help names them.
+        /// The arguments as shown in the help.
         public let arguments: String
-        /// What it does.
+        /// A description of the command.
         public let summary: String
-        /// How many of its arguments must be there.
+        /// The number of required arguments.
         public let required: Int
 
         /// `/name arguments`
         public var usage: String { arguments.isEmpty ? "/\(name)" : "/\(name) \(arguments)" }
     }
 
-    /// The command's name, in small letters.
+    /// The command's name in lower case.
     public let name: String
-    /// All that follows it, without spaces at the ends.
+    /// The text after the name, without surrounding spaces.
     public let rest: String
 
-    /// The words that follow it.
+    /// The words after the name.
     public var words: [String] { rest.split(separator: " ").map(String.init) }
 
-    /// What follows its first word.
+    /// The text after the first word.
     public var afterFirstWord: String? {
         guard let space = rest.firstIndex(of: " ") else { return nil }
         let after = rest[rest.index(after: space)...].drop { $0 == " " }
         return after.isEmpty ? nil : String(after)
     }
 
-    /// Nil for what is no command. `//x` is none: it sends `/x`.
+    /// Returns `nil` if the text is not a command. `//x` is not one: it sends `/x`.
     public init?(_ text: String) {
         guard text.hasPrefix("/"), !text.hasPrefix("//"), let first = text.dropFirst().first, first.isLetter else {
             return nil
         }
         let body = text.dropFirst()
         let name = body.prefix { !$0.isWhitespace }
-        // A path is no command.
+        // A path is not a command.
         guard !name.contains("/") else { return nil }
         self.name = name.lowercased()
         rest = String(body.dropFirst(name.count).drop { $0.isWhitespace })
     }
 
-    /// The commands of rooms.
+    /// The commands for rooms.
     public static let known: [Definition] = [
         .init(name: "me", arguments: "text", summary: "Say what you do", required: 1),
         .init(name: "nick", arguments: "name", summary: "Change your name", required: 1),
@@ -115,7 +115,7 @@ public struct MXKCommand: Hashable, Sendable {
         .init(name: "quit", arguments: "", summary: "Leave the program", required: 0),
     ]
 
-    /// Why it cannot be carried out, for the user; nil if it can.
+    /// Returns the reason why the command cannot run, as a message to the user; `nil` if it can.
     public func problem(among known: [Definition] = MXKCommand.known) -> String? {
         guard let definition = known.first(where: { $0.name == name }) else {
             return "There is no command /\(name). To send it as text, write //\(name)."

@@ -2,57 +2,58 @@ import Foundation
 public import MatrixProtocol
 public import TerminalUI
 
-/// Told what was written.
+/// Receives the user's input.
 @MainActor
 public protocol MXKRoomInputToolbarViewDelegate: AnyObject {
-    /// A message was entered.
+    /// Called when the user entered a message.
     func roomInputToolbarView(_ toolbarView: MXKRoomInputToolbarView, sendTextMessage text: String)
-    /// The user began to write, or stopped.
+    /// Called when the user started or stopped typing.
     func roomInputToolbarView(_ toolbarView: MXKRoomInputToolbarView, isTyping: Bool)
 }
 
 extension MXKRoomInputToolbarViewDelegate {
-    /// Nothing.
+    /// The default implementation does nothing.
     public func roomInputToolbarView(_ toolbarView: MXKRoomInputToolbarView, isTyping: Bool) {}
 }
 
-/// Where messages are written: it grows with the text, and completes names and commands.
+/// The message composer. It grows with the text, and completes names and commands.
 @MainActor
 open class MXKRoomInputToolbarView {
-    /// What a message is going to be.
+    /// The kind of message to send.
     public enum Mode: Hashable, Sendable {
-        /// A new one.
+        /// A new message.
         case message
-        /// An answer to an event.
+        /// A reply to an event.
         case reply(eventId: String, to: String)
-        /// Another version of an event.
+        /// A new version of an event.
         case edit(eventId: String)
     }
 
-    /// Lines of the text on the screen; more scroll.
+    /// The maximum number of visible lines; longer text scrolls.
     public static let maximumLines = 8
     private static let maximumCandidates = 8
 
-    /// Told what was written.
+    /// The delegate that receives the input.
     public weak var delegate: (any MXKRoomInputToolbarViewDelegate)?
-    /// Shown as long as there is no text.
+    /// The text shown while the composer is empty.
     public var placeholder = "Message"
-    /// What the message is going to be.
+    /// The kind of message to send.
     public var mode = Mode.message
-    /// Users whom the text may name, by completion say. Whoever sends it looks who is still in it.
+    /// Users that the text may name, for example by completion. The sending code checks which of them the text still
+    /// names.
     public private(set) var mentions: [MXMention] = []
-    /// What went wrong, or how a command is used. It goes with the next key.
+    /// An error, or the usage of a command. The next key clears it.
     public var hint: String?
-    /// What the word before the cursor can become.
+    /// Returns the completions for the word before the cursor.
     public var completions: (String) -> [MXKCompletion] = { _ in [] }
 
     private var editor = LineEditor(form: .severalLines)
     private var choice: (candidates: [MXKCompletion], index: Int, start: String)?
 
-    /// An empty one.
+    /// Creates an empty composer.
     public init() {}
 
-    /// What is written.
+    /// The text in the composer.
     public var textMessage: String {
         get { editor.line }
         set {
@@ -61,7 +62,7 @@ open class MXKRoomInputToolbarView {
         }
     }
 
-    /// Writes the name of a user, who is mentioned then.
+    /// Inserts the name of a user and mentions them.
     public func mention(_ mention: MXMention) {
         let text = editor.line
         let end = text.isEmpty ? ": " : " "
@@ -74,26 +75,26 @@ open class MXKRoomInputToolbarView {
         mentions.append(mention)
     }
 
-    // MARK: What is not sent
+    // MARK: Drafts
 
-    /// What was written before another message was changed, which comes back when that is done.
+    /// The text to restore after an edit.
     private var setAside: (text: String, mode: Mode, mentions: [MXMention])?
 
-    /// What the user has begun to write, without what an edit is going to be.
+    /// The user's unsent text, without the text of an edit.
     public var draft: String {
         if case .edit = mode { return setAside?.text ?? "" }
         return editor.line
     }
 
-    /// Forgets everything, and begins with this text: another room is shown.
+    /// Resets the composer to this text, for example for another room.
     public func begin(with text: String) {
         (mode, setAside, mentions) = (.message, nil, [])
         textMessage = text
     }
 
-    /// The next message takes the place of another. What is written is there again afterwards.
+    /// Starts editing a message. The current text is restored afterwards.
     ///
-    /// - Parameter mentions: Users whom the other message names.
+    /// - Parameter mentions: The users named in the message.
     public func beginEdit(of eventId: String, text: String, mentions: [MXMention] = []) {
         if case .edit = mode {} else { setAside = (editor.line, mode, self.mentions) }
         mode = .edit(eventId: eventId)
@@ -101,9 +102,9 @@ open class MXKRoomInputToolbarView {
         textMessage = text
     }
 
-    /// What was sent comes back, because it could not be.
+    /// Restores a message that could not be sent.
     ///
-    /// - Returns: False if something else is written meanwhile: then it has to wait.
+    /// - Returns: False if the composer has new text: the message then has to wait.
     public func giveBack(_ text: String, _ mode: Mode, mentions: [MXMention] = []) -> Bool {
         guard editor.line.isEmpty, self.mode == .message else { return false }
         (self.mode, self.mentions) = (mode, mentions)
@@ -111,7 +112,7 @@ open class MXKRoomInputToolbarView {
         return true
     }
 
-    /// The message is sent, or given up: what was written before is there again.
+    /// Restores the earlier text after a message was sent or cancelled.
     private func endMode() {
         let before = setAside
         (mode, setAside) = (.message, nil)
@@ -123,9 +124,9 @@ open class MXKRoomInputToolbarView {
 
     // MARK: Keys
 
-    /// Takes what was typed.
+    /// Handles a key.
     ///
-    /// - Returns: False if it means nothing here.
+    /// - Returns: False if the key has no meaning here.
     open func handle(_ input: TerminalInput) -> Bool {
         let hadText = !editor.line.isEmpty
         hint = nil
@@ -155,7 +156,7 @@ open class MXKRoomInputToolbarView {
             guard text.contains(where: { !$0.isWhitespace }) else { return true }
             let sent = mode
             delegate?.roomInputToolbarView(self, sendTextMessage: text)
-            // A command may have been refused, and is there again, or has begun an answer.
+            // A refused command may be back in the line, or a command may have started a reply.
             if editor.line.isEmpty, mode == sent {
                 mentions = []
                 endMode()
@@ -209,7 +210,7 @@ open class MXKRoomInputToolbarView {
 
     // MARK: Drawing
 
-    /// Rows that it takes in so many columns.
+    /// Returns the number of rows needed at this width.
     open func height(columns: Int, profile: WidthProfile = .unicode) -> Int {
         let text = layout(columns: columns, profile: profile)
         return min(text.lines.count, Self.maximumLines) + (banner == nil && hint == nil ? 0 : 1) + shownCandidates.count
@@ -230,7 +231,7 @@ open class MXKRoomInputToolbarView {
         }
     }
 
-    /// Draws it into a surface of this width, with the cursor.
+    /// Draws the composer and its cursor into a surface of this width.
     open func draw(columns: Int, theme: MXKTheme, profile: WidthProfile = .unicode) -> TerminalSurface {
         let rows = height(columns: columns, profile: profile)
         var surface = TerminalSurface(TerminalSize(columns: columns, rows: rows))
@@ -265,7 +266,7 @@ open class MXKRoomInputToolbarView {
     ) -> (lines: [TerminalLine], cursor: TerminalSurface.Position) {
         let layout = TextLayout(columns: columns, profile)
         let lines = layout.lines(StyledText(ScreenText.cleaned(editor.line)), first: "> ", rest: "  ")
-        // The cursor stands behind the last line of what is before it; a column further is the next line.
+        // The cursor follows the last line of the text before it, or moves to the next line past the last column.
         let before = layout.lines(StyledText(ScreenText.cleaned(editor.before) + "\u{2060}"), first: "> ", rest: "  ")
         var cursor = TerminalSurface.Position(column: before.last?.columns ?? 2, row: before.count - 1)
         var shown = lines
@@ -278,16 +279,16 @@ open class MXKRoomInputToolbarView {
     }
 }
 
-/// What a word can become.
+/// A completion of a word.
 public struct MXKCompletion: Hashable, Sendable {
-    /// What takes the place of the word.
+    /// The text that replaces the word.
     public var insertion: String
-    /// What the list says.
+    /// The text shown in the list.
     public var shown: String
-    /// Whom it mentions; nil for nobody.
+    /// The user to mention; `nil` if there is none.
     public var mention: MXMention?
 
-    /// A word, shown as it is unless told otherwise.
+    /// Creates a completion, shown as its insertion by default.
     public init(_ insertion: String, shown: String? = nil, mention: MXMention? = nil) {
         (self.insertion, self.mention) = (insertion, mention)
         self.shown = shown ?? insertion

@@ -1,19 +1,19 @@
-/// When others are told that the user is writing: at the first key, and again while it goes on.
+/// The schedule of typing notifications: one at the first key, repeated while the user types.
 struct TypingNotice {
-    /// In seconds: then others take it that nothing is written any more.
+    /// The time in seconds after which others assume that the user has stopped typing.
     static let timeout = 20.0
     private static let interval = Duration.seconds(10)
 
     private var last: ContinuousClock.Instant?
 
-    /// - Returns: Whether others are to be told now.
+    /// - Returns: Whether to notify others now.
     mutating func begins(at now: ContinuousClock.Instant) -> Bool {
         if let last, now < last + Self.interval { return false }
         last = now
         return true
     }
 
-    /// - Returns: Whether others are to be told.
+    /// - Returns: Whether to notify others.
     mutating func ends() -> Bool {
         defer { last = nil }
         return last != nil

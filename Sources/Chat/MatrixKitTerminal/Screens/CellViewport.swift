@@ -1,32 +1,33 @@
 import MatrixKit
 package import TerminalUI
 
-/// The part of a long list of cells that is on the screen. Only that part is laid out.
+/// The visible part of a long list of cells. Only that part is laid out.
 ///
-/// It stands at the end, where new cells scroll in, or at a line of a cell, which stays where it is whatever is added before it.
+/// The view is anchored at the end, where new cells scroll in, or at a line of a cell, which stays in place when cells
+/// are added before it.
 @MainActor
 package struct CellViewport {
-    /// Where the first line on the screen comes from.
+    /// The origin of the first line on the screen.
     struct Place {
         var index: Int
-        /// Of the cell's lines.
+        /// The line within the cell.
         var line: Int
     }
 
     private struct Anchor {
-        /// Of the first cell on the screen, and of those after it, which stand for it when it goes.
+        /// The ids of the first cell on the screen and of those after it, which replace it if it is removed.
         var ids: [String]
-        /// Of the first cell.
+        /// The line within the first cell.
         var line: Int
     }
 
     private static let anchors = 20
 
-    /// What the viewport looks at.
+    /// The list shown by the viewport.
     package struct Source {
         package var count: Int
         package var lines: (Int) -> [TerminalLine]
-        /// Stands for a cell as long as it is there.
+        /// Returns the id of a cell, unchanged during its lifetime.
         package var id: (Int) -> String?
         package var index: (String) -> Int?
 
@@ -38,23 +39,23 @@ package struct CellViewport {
 
     package init() {}
 
-    /// Nil is at the end.
+    /// The anchor; `nil` is the end.
     private var anchor: Anchor?
 
-    /// Whether the view goes along with new cells once the last line is on the screen. Usually true.
+    /// Whether the view follows new cells once the last line is on the screen. The default is true.
     package var followsEnd = true
 
     package var isAtEnd: Bool { anchor == nil }
 
-    /// What stands at the top of the screen, if the view is not at the end.
+    /// The id of the cell at the top of the screen, if the view is not at the end.
     package var anchorId: String? { anchor?.ids.first }
 
     package mutating func goToEnd() { anchor = nil }
 
-    /// Stands at the first line of a cell.
+    /// Scrolls to the first line of a cell.
     package mutating func go(to id: String) { anchor = Anchor(ids: [id], line: 0) }
 
-    /// The lines on the screen from the top, at most `rows`.
+    /// Returns the lines on the screen from the top, at most `rows`.
     package mutating func lines(_ source: Source, rows: Int) -> [TerminalLine] {
         guard rows > 0 else { return [] }
         guard let top = top(source, rows: rows) else { return [] }
@@ -66,7 +67,7 @@ package struct CellViewport {
         return Array(lines.dropFirst(top.line).prefix(rows))
     }
 
-    /// Whether there are fewer lines before the first on the screen than this.
+    /// Returns whether fewer than `margin` lines precede the first line on the screen.
     package mutating func isNearStart(_ source: Source, rows: Int, margin: Int) -> Bool {
         guard var place = top(source, rows: rows) else { return true }
         var left = margin - place.line
@@ -77,7 +78,7 @@ package struct CellViewport {
         return left > 0
     }
 
-    /// Whether there are fewer lines after the last on the screen than this.
+    /// Returns whether fewer than `margin` lines follow the last line on the screen.
     package mutating func isNearEnd(_ source: Source, rows: Int, margin: Int) -> Bool {
         guard let place = top(source, rows: rows) else { return true }
         var (left, index) = (rows + margin + place.line, place.index)
@@ -88,7 +89,7 @@ package struct CellViewport {
         return left > 0
     }
 
-    /// Moves by lines; up is negative.
+    /// Scrolls by a number of lines; negative is up.
     package mutating func scroll(by count: Int, _ source: Source, rows: Int) {
         guard var place = top(source, rows: rows), count != 0 else { return }
         place.line += count
@@ -104,7 +105,7 @@ package struct CellViewport {
         set(place, source, rows: rows)
     }
 
-    /// Brings a cell onto the screen, if it is not there.
+    /// Scrolls to a cell if it is not on the screen.
     package mutating func reveal(_ index: Int, _ source: Source, rows: Int) {
         guard let top = top(source, rows: rows), index < source.count else { return }
         if index < top.index || index == top.index && top.line > 0 {
@@ -116,7 +117,7 @@ package struct CellViewport {
             if below > rows + 200 { break }
         }
         if below > rows {
-            // Its last line becomes the last on the screen.
+            // Align its last line with the bottom of the screen.
             var (place, left) = (Place(index: index, line: 0), rows - source.lines(index).count)
             while left > 0, place.index > 0 {
                 place.index -= 1
@@ -128,7 +129,7 @@ package struct CellViewport {
     }
 
     private mutating func set(_ place: Place, _ source: Source, rows: Int) {
-        // At the end there is nothing below the screen.
+        // At the end, nothing follows the screen.
         let end = endTop(source, rows: rows)
         var place = place
         if let end, (place.index, place.line) >= (end.index, end.line) || place.index >= source.count {
@@ -143,7 +144,7 @@ package struct CellViewport {
         guard source.count > 0 else { return nil }
         let end = endTop(source, rows: rows)
         guard let anchor else { return end }
-        // Where nothing of it is there, it may come back: it was flushed, say.
+        // If none of the cells exists, keep the anchor: they may return, for example after a flush.
         guard let found = anchor.ids.firstIndex(where: { source.index($0) != nil }),
             let index = source.index(anchor.ids[found])
         else { return end }
@@ -156,7 +157,7 @@ package struct CellViewport {
         return place
     }
 
-    /// Where the screen begins when it shows the end.
+    /// Returns the top of the screen when it shows the end.
     private func endTop(_ source: Source, rows: Int) -> Place? {
         guard source.count > 0 else { return nil }
         var (index, left) = (source.count, rows)

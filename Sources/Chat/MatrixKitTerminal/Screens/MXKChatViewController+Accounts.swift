@@ -2,29 +2,29 @@ import MatrixKit
 public import MatrixSDK
 import TerminalUI
 
-/// An account as a chat shows it.
+/// An account in the chat.
 public struct MXKChatAccount {
-    /// Its user.
+    /// The user id.
     public var userId: String
-    /// What it is used through; nil as long as it cannot be used.
+    /// The session; `nil` while the account cannot be used.
     public var session: MXSession?
-    /// What is wrong with it or its connection, for people; nil while all is well.
+    /// A problem with the account or its connection, as a message to the user; `nil` if there is none.
     public var status: String?
 
-    /// An account of this user.
+    /// Creates an account for this user.
     public init(userId: String, session: MXSession? = nil, status: String? = nil) {
         (self.userId, self.session, self.status) = (userId, session, status)
     }
 }
 
 extension MXSession {
-    /// Empty if nobody is known to be logged in.
+    /// The user id; empty if no user is known to be logged in.
     var ownUserId: String { credentials?.userId ?? "" }
 }
 
-/// Several accounts.
+/// Support for several accounts.
 extension MXKChatViewController {
-    /// Says how an account is, and shows the rooms of its session.
+    /// Updates an account and shows the rooms of its session.
     public func setAccount(_ account: MXKChatAccount) {
         if let index = accounts.firstIndex(where: { $0.userId == account.userId }) {
             accounts[index] = account
@@ -35,7 +35,7 @@ extension MXKChatViewController {
         setNeedsDisplay()
     }
 
-    /// Says how the connection of an account is; nil while all is well.
+    /// Updates the connection status of an account; `nil` if all is well.
     public func setStatus(_ status: String?, ofAccount userId: String) {
         guard let index = accounts.firstIndex(where: { $0.userId == userId }), accounts[index].status != status else {
             return
@@ -44,7 +44,7 @@ extension MXKChatViewController {
         setNeedsDisplay()
     }
 
-    /// Shows nothing of an account any more: it is logged out.
+    /// Removes an account that is logged out.
     public func removeAccount(_ userId: String) {
         guard let index = accounts.firstIndex(where: { $0.userId == userId }) else { return }
         let account = accounts.remove(at: index)
@@ -53,7 +53,7 @@ extension MXKChatViewController {
         setNeedsDisplay()
     }
 
-    /// What is to be known of the accounts' connections, in one line; nil while all is well.
+    /// The connection problems of the accounts on one line; `nil` if there are none.
     var connection: String? {
         let troubles = accounts.compactMap { account in
             account.status.map { accounts.count == 1 ? $0 : "\(account.userId): \($0)" }
@@ -61,7 +61,7 @@ extension MXKChatViewController {
         return troubles.isEmpty ? nil : troubles.joined(separator: "  ")
     }
 
-    /// `/account`: shows the accounts, or goes to the one that is named.
+    /// `/account`: shows the accounts or switches to the named one.
     func chooseAccount(_ name: String) {
         guard !name.isEmpty else {
             let rows = accounts.map { account in

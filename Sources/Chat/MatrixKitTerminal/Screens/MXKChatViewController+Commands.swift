@@ -3,7 +3,7 @@ import MatrixKit
 import MatrixProtocol
 import MatrixSDK
 
-/// The commands that are not of one room.
+/// Commands that do not belong to a room.
 extension MXKChatViewController {
     func carryOut(_ command: MXKCommand) -> Bool {
         switch command.name {
@@ -66,7 +66,7 @@ extension MXKChatViewController {
         return true
     }
 
-    /// The command stays in the line, with what is wrong with it.
+    /// Keeps the command in the line and shows the reason for refusing it.
     func refuse(_ command: MXKCommand, _ words: String) {
         room.inputToolbarView.textMessage = "/\(command.name)" + (command.rest.isEmpty ? "" : " \(command.rest)")
         room.inputToolbarView.hint = words
@@ -96,7 +96,7 @@ extension MXKChatViewController {
         }
     }
 
-    /// Read to its end, and not marked by hand any more.
+    /// Marks a room as read to its end and clears its unread mark.
     static func markAsRead(_ room: MXRoom) async throws {
         try await room.markAllAsRead()
         if room.summary.isMarkedUnread { try await room.setMarkedUnread(false) }
@@ -168,10 +168,10 @@ extension MXKChatViewController {
         }
     }
 
-    /// The room that is shown, as its session has it.
+    /// The room on screen, as its session has it.
     var currentRoom: MXRoom? { room.roomDataSource?.room }
 
-    /// A room that nobody else invites one to is lost with it.
+    /// Leaves the room after a confirmation: unless it is public, only an invitation leads back.
     private func leave(_ session: MXSession) {
         guard let roomId = room.roomDataSource?.roomId else { return room.show("No room is shown.") }
         let name = currentRoom?.displayName ?? roomId
@@ -197,7 +197,7 @@ extension MXKChatViewController {
         }
     }
 
-    /// Everything of the room that could not be sent, in its order.
+    /// Resends all failed messages of the room, in order.
     private func resend() {
         guard let target = currentRoom else { return room.show("No room is shown.") }
         let failed = target.outgoingMessages.filter { $0.sentState == .failed }
@@ -238,13 +238,13 @@ extension MXKChatViewController {
         change(toggle.rawValue, to: settings[toggle] ? "off" : "on", of: command)
     }
 
-    /// Says in the empty line which keys show the help.
+    /// Shows the keys for help in the empty line.
     func showPlaceholder() {
         let key = settings.keys.keys(of: .help).first.map(MXKKeyMap.name) ?? "f1"
         room.inputToolbarView.placeholder = "Message (help: \(key.hasPrefix("f") ? key.uppercased() : key) or ?)"
     }
 
-    /// What the settings say becomes how the screen is.
+    /// Applies the settings to the screen.
     func applySettings() {
         showPlaceholder()
         showsMembers = settings[.members]
@@ -264,7 +264,7 @@ extension MXKChatViewController {
         setNeedsDisplay()
     }
 
-    /// Who comes and goes is a setting of the kit, which its file keeps.
+    /// Toggles joins and leaves, a setting that the kit stores in its file.
     private func toggleComingAndGoing() {
         let types = ["m.room.member"]
         let kit = room.roomDataSource?.eventFormatterInUse.settings ?? MXKAppSettings.standard()

@@ -1,11 +1,11 @@
 import MatrixKit
 import TerminalUI
 
-/// The screen: the rooms, one of them, and its members.
+/// The screen: the room list, a room and its members.
 extension MXKChatViewController {
     func drawScreen(columns: Int, rows: Int) -> TerminalSurface {
         self.columns = columns
-        // What is covered is not read.
+        // Covered messages do not count as read.
         let isCovered = isHelpShown || dialog != nil || focus == .search || activeVerification != nil
         room.isEventsAcknowledgementEnabled =
             !isCovered && (columns >= Self.oneColumn || focus == .room) && !isMembersAlone(columns)
@@ -50,7 +50,7 @@ extension MXKChatViewController {
         return surface
     }
 
-    /// Where there is no room beside it, the list of members takes the room's place.
+    /// Returns whether the member list replaces the room for lack of space.
     private func isMembersAlone(_ columns: Int) -> Bool { focus == .members && columns < Self.threeColumns }
 
     private var main: MXKViewController {

@@ -4,7 +4,7 @@ import TerminalUI
 
 /// Files of messages, for other programs.
 extension MXKChatViewController {
-    /// `/open`: asks first, since what a stranger has sent is going to be read by another program.
+    /// `/open`: asks first, because another program will read an untrusted file.
     func openFile() {
         guard let onOpenFile else { return room.show("Files cannot be opened here: /download saves them.") }
         guard let attachment = room.targetAttachment() else { return room.show("There is no file to open.") }

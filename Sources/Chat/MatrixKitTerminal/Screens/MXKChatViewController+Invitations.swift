@@ -3,9 +3,9 @@ import MatrixProtocol
 import MatrixSDK
 import TerminalUI
 
-/// Invitations: nobody joins a room by mistake.
+/// Invitations, with a confirmation before joining.
 extension MXKChatViewController {
-    /// Shows a room; asks about one that the user is invited to.
+    /// Shows a room; asks first if it is an invitation.
     func choose(_ roomId: String, in session: MXSession) {
         guard let invited = session.room(withRoomId: roomId), invited.summary.membership == .invite else {
             return open(roomId, in: session)
@@ -68,7 +68,7 @@ extension MXKChatViewController {
         show(dialog)
     }
 
-    /// `/ignore` and `/unignore`: messages and invitations of a user are shown no more, or again.
+    /// `/ignore` and `/unignore`: hides a user's messages and invitations, or shows them again.
     func setIgnored(_ isIgnored: Bool, _ userId: String, _ session: MXSession) {
         perform("\(userId) is \(isIgnored ? "not ignored" : "still ignored")") { [weak self] in
             let old = try await session.matrixRestClient.accountData(ofType: "m.ignored_user_list")
@@ -81,7 +81,7 @@ extension MXKChatViewController {
         }
     }
 
-    /// Does something, and says what has gone wrong.
+    /// Runs the work and shows an error.
     func perform(_ failure: String, _ work: @escaping @MainActor () async throws -> Void) {
         Task { [weak self] in
             do {

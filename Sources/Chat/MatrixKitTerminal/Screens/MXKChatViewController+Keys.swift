@@ -3,9 +3,9 @@ import MatrixKit
 import MatrixProtocol
 import TerminalUI
 
-/// The keys.
+/// Keyboard input.
 extension MXKChatViewController {
-    /// What the help says of keys: those of ``MXKKeyMap`` as they are, and those that are always the same.
+    /// The help lines for keys: the current keys of ``MXKKeyMap`` and the fixed ones.
     var helpOfKeys: [String] {
         func line(_ keys: String, _ words: String) -> String {
             keys.padding(toLength: max(22, keys.count + 2), withPad: " ", startingAt: 0) + words
@@ -37,7 +37,7 @@ extension MXKChatViewController {
             return handleOther(input)
         }
         if let textAtLeaving {
-            // Ctrl-C has dropped what was written, and it is a draft.
+            // Ctrl-C has discarded the text: restore it as a draft.
             if room.inputToolbarView.draft.isEmpty { room.inputToolbarView.textMessage = textAtLeaving }
             onQuit?()
             return true
@@ -77,13 +77,13 @@ extension MXKChatViewController {
         case .rooms: return handleInRooms(input)
         case .members: return handleInMembers(input)
         case .room, .search:
-            // A key that has lost its action is one of the line's.
+            // A default key without an action belongs to the input line.
             let isUsual = MXKKeyMap.Action.allCases.contains { $0.usualKeys.contains(input) }
             return isUsual ? room.inputToolbarView.handle(input) : room.handle(input)
         }
     }
 
-    /// Whatever else is written ends it.
+    /// Handles `n` and `N` among search hits. Any other text ends this mode.
     private func handleAmongHits(_ input: TerminalInput) -> Bool? {
         guard focus == .room, room.inputToolbarView.textMessage.isEmpty else { return nil }
         switch input {
@@ -101,7 +101,7 @@ extension MXKChatViewController {
         return true
     }
 
-    /// What is in the place of everything takes all keys.
+    /// Handles all keys while a view covers the screen.
     private func handleInCover(_ input: TerminalInput) -> Bool? {
         if isHelpShown {
             switch input {
@@ -116,7 +116,7 @@ extension MXKChatViewController {
         return (activeVerification ?? dialog)?.handle(input)
     }
 
-    /// Ctrl-C closes what is open.
+    /// Closes the open view on Ctrl-C.
     private func closeWhatIsOpen() -> Bool {
         if focus == .rooms { return leaveSearch() }
         if focus == .members {
@@ -156,7 +156,7 @@ extension MXKChatViewController {
         case .redraw: onRepaint?()
         case .help: isHelpShown = true
         case .previousMessage, .nextMessage, .pageUp, .pageDown, .oldest, .newest, .reply, .thread, .editLast:
-            // The room knows them by their usual keys.
+            // The room knows actions by their default keys.
             guard let key = action.usualKeys.first else { return }
             _ = focus == .rooms && [.pageUp, .pageDown].contains(key) ? recents.handle(key) : room.handle(key)
         }

@@ -5,22 +5,22 @@ import TerminalUI
 
 private let browserSchemes: Set = ["http", "https"]
 
-/// Links, copying, and the user's own editor.
+/// Links, copying, and the external editor.
 extension MXKChatViewController {
-    /// A link of a message: what is shown, and where it leads.
+    /// A link of a message: its text and its target.
     struct Link: Hashable {
         var words: String
         var url: URL
 
-        /// As the address is sent to the browser, so that it cannot look like another one.
+        /// The encoded address that the browser receives, so that it cannot be mistaken for another one.
         var target: String { url.absoluteString }
-        /// Nothing else is opened, whatever the desktop has for it.
+        /// Only these schemes are opened, whatever the desktop supports.
         var canBeOpened: Bool {
             browserSchemes.contains(url.scheme?.lowercased() ?? "") || MXKText.Pill(url) != nil
         }
     }
 
-    /// Those of the chosen message; if none is chosen, those of the room that are here, the newest first.
+    /// The links of the selected message, or else of all loaded messages, newest first.
     var links: [Link] {
         guard let source = room.roomDataSource else { return [] }
         let events: [MXEvent]
@@ -62,11 +62,11 @@ extension MXKChatViewController {
         }
         let link = links[number - 1]
         guard link.words != link.target, MXKText.Pill(link.url) == nil else { return openLink(link.url) }
-        // The text says something else than the address.
+        // The text differs from the address.
         confirm("Open this address?", [link.target], action: "Open") { [weak self] in self?.openLink(link.url) }
     }
 
-    /// What is of Matrix is shown here; everything else is for the browser.
+    /// Shows Matrix links here, and opens all others in the browser.
     private func openLink(_ url: URL) {
         if let target = MXKText.Pill(url) { return open(target, via: MatrixLink.servers(url)) }
         guard browserSchemes.contains(url.scheme?.lowercased() ?? "") else {
@@ -87,7 +87,7 @@ extension MXKChatViewController {
         room.show("Copied, if the terminal allows it.")
     }
 
-    /// The text goes to the editor and comes back. What was written meanwhile by nobody else: the composer waits.
+    /// Edits the text in the external editor. The composer waits meanwhile.
     func writeInEditor() {
         guard let onEditor else { return room.show("There is no editor here.") }
         let composer = room.inputToolbarView

@@ -4,7 +4,7 @@ import MatrixProtocol
 import MatrixSDK
 import TerminalUI
 
-/// Lists over all rooms.
+/// Lists across all rooms.
 extension MXKChatViewController {
     /// `/unread list`
     func showUnread() {
@@ -22,7 +22,7 @@ extension MXKChatViewController {
         show(dialog)
     }
 
-    /// `/mentions`: what the push rules highlight of all that is stored, the newest first.
+    /// `/mentions`: the stored messages that the push rules highlight, newest first.
     func showMentions() {
         let dialog = MXKDialogViewController("Mentions in all rooms")
         dialog.placeholder = "Looking…"
@@ -53,7 +53,7 @@ extension MXKChatViewController {
 
     // MARK: Public rooms
 
-    /// `/rooms`: rooms that everybody may find.
+    /// `/rooms`: searches public rooms.
     func showPublicRooms(_ text: String, _ session: MXSession, on server: String? = nil) {
         let source = MXKPublicRoomsDataSource(matrixSession: session)
         source.server = server
@@ -103,7 +103,7 @@ extension MXKChatViewController {
     }
 }
 
-/// The rows of public rooms, as many as were asked for.
+/// The loaded rows of public rooms.
 @MainActor
 private final class PublicRoomsList: MXKDataSourceDelegate {
     private let source: MXKPublicRoomsDataSource
@@ -164,11 +164,11 @@ private struct Mention: Sendable {
     let roomName: String
     let event: MXEvent
 
-    /// Messages of a room that are looked at.
+    /// The number of messages to check in each room.
     private static let depth = 500
     private static let maximum = 200
 
-    /// The newest first.
+    /// Returns the mentions, newest first.
     @concurrent
     static func all(in sessions: [MXSession]) async -> [Mention] {
         var found: [Mention] = []

@@ -3,12 +3,12 @@ import MatrixKit
 import MatrixProtocol
 import MatrixSDK
 
-/// The parts of `matrix.to` links and `matrix:` URIs that are not of ``MatrixKit/MXKText/Pill``.
+/// The parts of `matrix.to` links and `matrix:` URIs that ``MatrixKit/MXKText/Pill`` does not cover.
 enum MatrixLink {
     /// As many as a homeserver needs to find a room.
     private static let maximumServers = 5
 
-    /// Servers through which the room can be joined.
+    /// Returns the servers through which the room can be joined.
     static func servers(_ url: URL) -> [String] {
         guard let query = url.absoluteString.split(separator: "?", maxSplits: 1).dropFirst().first else { return [] }
         let servers = query.split(separator: "&").filter { $0.hasPrefix("via=") }.compactMap { field in
@@ -38,7 +38,7 @@ extension MXKChatViewController {
         }
     }
 
-    /// An alias may be of a room that is known under another.
+    /// Finds a room, also one that is known by another alias.
     private func find(_ name: String, eventId: String?, via servers: [String], _ session: MXSession) {
         if let known = known(name, session) { return show(known, eventId: eventId, session) }
         guard name.hasPrefix("#") else { return askToJoin(name, eventId: eventId, via: servers, session) }

@@ -2,9 +2,9 @@ import MatrixKit
 public import MatrixSDK
 import TerminalUI
 
-/// The members beside the room.
+/// The member list beside the room.
 extension MXKChatViewController: MXKRoomMemberListViewControllerDelegate {
-    /// To the members; from there they are hidden.
+    /// Focuses the member list, or hides it if it has the focus.
     func goToMembers() {
         guard focus != .members else {
             focus = .room
@@ -22,7 +22,7 @@ extension MXKChatViewController: MXKRoomMemberListViewControllerDelegate {
         return members.handle(input)
     }
 
-    /// Asks what is to be done with a member.
+    /// Asks what to do with a member.
     public func roomMemberListViewController(
         _ roomMemberListViewController: MXKRoomMemberListViewController, didSelectMember member: MXRoomMember
     ) {

@@ -3,11 +3,11 @@ import MatrixKit
 import MatrixProtocol
 import MatrixSDK
 
-/// Commands that others notice and nobody can take back: they ask first.
+/// Confirmation of commands that others notice and that cannot be undone.
 extension MXKChatViewController {
-    /// Asks, and lets the room carry it out then. The command stays in the line until it is confirmed.
+    /// Asks for confirmation and then lets the room run the command. Until then the command stays in the line.
     ///
-    /// - Returns: False if there is nothing to ask: the room carries it out.
+    /// - Returns: False if no confirmation is needed: the room runs the command.
     func ask(before command: MXKCommand) -> Bool {
         guard let source = room.roomDataSource, let target = source.room else { return false }
         switch command.name {
@@ -39,7 +39,7 @@ extension MXKChatViewController {
             action: action)
     }
 
-    /// One's own messages are deleted at once.
+    /// Asks before deleting other users' messages. The user's own are deleted without confirmation.
     private func askAboutMessage(_ command: MXKCommand, _ source: MXKRoomDataSource) -> Bool {
         guard let eventId = room.selectedEventId, let event = source.event(withEventId: eventId), !event.isLocalEvent,
             event.sender != source.mxSession?.ownUserId

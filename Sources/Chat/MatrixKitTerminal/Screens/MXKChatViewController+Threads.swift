@@ -41,7 +41,7 @@ extension MXKChatViewController {
 
     private func openThread(_ rootId: String, of target: MXRoom) {
         guard let session = target.mxSession else { return }
-        // Around a search hit, or in another thread, the room itself comes first.
+        // Around a search hit or in another thread, show the room first.
         if room.roomDataSource?.isLive != true || room.roomDataSource?.threadId != nil {
             open(target.roomId, in: session)
         }
@@ -49,7 +49,7 @@ extension MXKChatViewController {
     }
 }
 
-/// The events that threads began with, as many as were asked for.
+/// The loaded events that started threads.
 @MainActor
 private final class ThreadList {
     private enum Place {
@@ -85,7 +85,7 @@ private final class ThreadList {
                 let known = Set(roots.map(\.eventId))
                 let new = page.chunk.filter { !known.contains($0.eventId) }
                 roots += new
-                // A homeserver that repeats itself has no more.
+                // Stop if the homeserver repeats a page.
                 place = page.nextBatch.flatMap { new.isEmpty ? nil : .after($0) } ?? .end
                 onChange(roots, "There is no thread here.")
             } catch {

@@ -4,9 +4,9 @@ import MatrixProtocol
 public import MatrixSDK
 public import TerminalUI
 
-/// A whole chat: the rooms of every account, one of them, and its members beside it where there is room for them.
+/// A complete chat: the rooms of all accounts, one room, and its members if there is enough space.
 ///
-/// Below 60 columns one of them is shown at a time; from 100 on all three.
+/// Below 60 columns it shows one of the three at a time, from 100 columns on all of them.
 @MainActor
 open class MXKChatViewController: MXKViewController, MXKRecentListViewControllerDelegate {
     enum Focus {
@@ -19,68 +19,68 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
     static let oneColumn = 60
     static let threeColumns = 100
 
-    /// The rooms.
+    /// The room list.
     public let recents: MXKRecentListViewController
     /// The room.
     public let room: MXKRoomViewController
-    /// The members of the room.
+    /// The member list of the room.
     public let members: MXKRoomMemberListViewController
-    /// What a search has found; it takes the place of the room while it is shown.
+    /// The search results, shown in place of the room.
     public let searchResults = MXKSearchViewController()
-    /// A question or a list that is in the place of all others; nil for none.
+    /// A question or list that covers everything else; `nil` if there is none.
     public private(set) var dialog: MXKDialogViewController?
-    /// Whether images may be downloaded and shown, if the settings say so. Usually false.
+    /// Whether images may be downloaded and shown if the settings allow it. The default is false.
     public var allowsImages = false { didSet { applySettings() } }
-    /// Called when the user wants to leave.
+    /// Called when the user wants to quit.
     public var onQuit: (@MainActor () -> Void)?
-    /// Called when the screen is to be drawn whole.
+    /// Called to redraw the whole screen.
     public var onRepaint: (@MainActor () -> Void)?
-    /// Called when mouse reports are switched.
+    /// Called to turn mouse reports on or off.
     public var onMouse: (@MainActor (Bool) -> Void)?
-    /// Called when the pixels of images are to be shown, or half blocks in their place.
+    /// Called to show images as pixels, or as half blocks.
     public var onGraphics: (@MainActor (Bool) -> Void)?
-    /// Called with a file that the user wants to see, for the program that shows it. Nil opens none.
+    /// Called with a file to open in another program. If `nil`, files cannot be opened.
     public var onOpenFile: (@MainActor (URL) async throws -> Void)?
-    /// Called when an account is to be logged out, which the user has confirmed.
+    /// Called to log out an account after the user has confirmed.
     public var onLogout: (@MainActor (_ userId: String) -> Void)?
-    /// Called when an account that could not be used is to be tried again.
+    /// Called to retry an account that could not be used.
     public var onRetryAccount: (@MainActor (_ userId: String) -> Void)?
-    /// Those who are logged in, in the order in which the screen names them: see ``setAccount(_:)``.
+    /// The logged-in accounts in their order on the screen: see ``setAccount(_:)``.
     public internal(set) var accounts: [MXKChatAccount] = []
-    /// Whether the first room of the list is shown as soon as there is one, if no other is. Usually false.
+    /// Whether to show the first room of the list as soon as there is one, if no room is shown. The default is false.
     public var opensFirstRoom = false { didSet { listChanged() } }
-    /// Called with a link that is to be opened, which has one of a few schemes.
+    /// Called with a link to open. Only a few schemes are allowed.
     public var onOpenLink: (@MainActor (URL) async throws -> Void)?
-    /// Called with text for the clipboard. It is clean.
+    /// Called with sanitised text for the clipboard.
     public var onCopy: (@MainActor (String) -> Void)?
-    /// Lets the user write in an editor of their own; takes what is written so far, and returns what it is then.
+    /// Called to edit the draft in an external editor; returns the edited text.
     public var onEditor: (@MainActor (String) async throws -> String)?
-    /// Called when what is written and not sent is another.
+    /// Called when the unsent text has changed.
     public var onDraftChange: (@MainActor () -> Void)?
-    /// The keys, and what the user has chosen.
+    /// The key map and the user's other settings.
     public var settings = MXKChatSettings() { didSet { applySettings() } }
-    /// Whether members are shown where there is room.
+    /// Whether to show members if there is enough space.
     public var showsMembers = true { didSet { setNeedsDisplay() } }
 
     var focus = Focus.room
     var search = LineEditor()
     var isHelpShown = false
-    /// A hit of the search is shown in its room, and `n` goes to the next.
+    /// Whether a search hit is shown in its room and `n` goes to the next one.
     var isAmongHits = false {
         didSet { room.hint = isAmongHits ? "\(searchResults.position): n next, N previous" : nil }
     }
     var helpLine = 0
-    /// What was written when Ctrl-C was pressed, which leaves if it is pressed again; nil once another key was.
+    /// The text when Ctrl-C was pressed; pressing it again quits. `nil` after any other key.
     var textAtLeaving: String?
     var reportsMouse = false
     var showsGraphics = true
     var columns = 0
-    /// The account that commands are for where no room is shown.
+    /// The account that commands apply to when no room is shown.
     var chosenUserId: String?
     private var verifications: [String: MXKVerificationViewController] = [:]
     private var sources: [String: MXKRoomDataSource] = [:]
     private var drafts: [String: String] = [:]
-    /// Rooms in the order in which they were looked at, the last one at the end.
+    /// The rooms in the order in which they were shown, latest last.
     private var lastShown: [String] = []
     private static let maximumSources = 20
 
@@ -119,7 +119,7 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
         setNeedsDisplay()
     }
 
-    /// Shows the rooms of a session too.
+    /// Adds the rooms of a session.
     open override func addMatrixSession(_ mxSession: MXSession) {
         super.addMatrixSession(mxSession)
         recents.dataSource?.addMatrixSession(mxSession)
@@ -131,7 +131,7 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
         verifications[userId] = screen
     }
 
-    /// Shows nothing of a session any more.
+    /// Removes the rooms of a session.
     open override func removeMatrixSession(_ mxSession: MXSession) {
         super.removeMatrixSession(mxSession)
         let userId = mxSession.ownUserId
@@ -152,22 +152,22 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
         setNeedsDisplay()
     }
 
-    /// The one that commands are for: that of the room, or the one that the user has chosen.
+    /// The session that commands apply to: that of the room, or the one that the user has selected.
     var currentSession: MXSession? {
         room.roomDataSource?.mxSession ?? mxSessions.first { $0.myUserId == chosenUserId } ?? mxSessions.first
     }
 
-    /// The verifications of the account that commands are for; nil if its session does not encrypt.
+    /// The verifications of the account that commands apply to; `nil` if its session does not encrypt.
     public var verification: MXKVerificationViewController? {
         currentSession.flatMap { verifications[$0.myUserId] }
     }
 
-    /// A verification that is being looked at.
+    /// The verification on screen.
     var activeVerification: MXKVerificationViewController? { verifications.values.first(where: \.isActive) }
 
     // MARK: Dialogs
 
-    /// Puts a dialog in the place of everything, until it is left.
+    /// Shows a dialog over everything else until it is closed.
     public func show(_ dialog: MXKDialogViewController) {
         (dialog.theme, dialog.profile) = (theme, profile)
         dialog.onNeedsDisplay = { [weak self] in self?.setNeedsDisplay() }
@@ -181,17 +181,17 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
         setNeedsDisplay()
     }
 
-    /// Asks before something is done that cannot be undone. What does no harm is chosen at first.
+    /// Asks for confirmation of an action that cannot be undone. The harmless answer is selected first.
     ///
-    /// - Parameter action: What the row says that does it.
+    /// - Parameter action: The label of the confirming row.
     func confirm(_ title: String, _ words: [String], action: String, _ work: @escaping @MainActor () -> Void) {
         show(MXKDialogViewController(title, words: words, rows: [.init("Go back") {}, .init(action, choose: work)]))
     }
 
     // MARK: Rooms
 
-    /// What is written and not sent, by user and room, and in threads by the event that they began with: for a program that
-    /// keeps it.
+    /// The unsent texts by user and room, and in threads by the event that started them, for a program that stores
+    /// them.
     public var unsentTexts: [String: String] {
         get {
             room.keepText()
@@ -240,7 +240,7 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
         }
     }
 
-    /// The rooms of the list that fit, in its order.
+    /// Returns the matching rooms of the list, in its order.
     func rooms(
         where fits: (any MXKRecentCellDataStoring) -> Bool
     ) -> [(cell: any MXKRecentCellDataStoring, session: MXSession)] {
@@ -260,14 +260,14 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
         inMatrixSession mxSession: MXSession
     ) { choose(roomId, in: mxSession) }
 
-    /// The room around a message that was found.
+    /// Shows the room around a search result.
     private func openResult(_ roomId: String, _ eventId: String) {
         guard let session = searchResults.dataSource?.mxSession else { return }
         open(eventId, of: roomId, in: session)
         isAmongHits = true
     }
 
-    /// The room around a message.
+    /// Shows the room around a message.
     func open(_ eventId: String, of roomId: String, in session: MXSession) {
         let source = MXKRoomDataSource(roomId: roomId, initialEventId: eventId, andMatrixSession: session)
         let isSameRoom = room.roomDataSource?.roomId == roomId && room.roomDataSource?.mxSession === session

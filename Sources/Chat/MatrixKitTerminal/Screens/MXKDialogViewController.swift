@@ -1,48 +1,48 @@
 import MatrixKit
 public import TerminalUI
 
-/// A question or a list in the place of the rooms: words, below them what can be chosen, and perhaps a line to write in.
+/// A question or a list in place of the rooms: a text, the choices below it, and optionally an input line.
 ///
-/// Nothing is chosen but by the user, who starts at the first row: put there what does no harm.
+/// Only the user makes a choice, starting at the first row: put a harmless one there.
 @MainActor
 open class MXKDialogViewController: MXKViewController {
-    /// Something that can be chosen.
+    /// A choice.
     public struct Row {
-        /// How it looks; one that is too long is cut off.
+        /// The lines of the row; those that are too long are cut off.
         public var lines: [StyledText]
-        /// Called when it is chosen. The dialog is closed by then.
+        /// Called when the row is chosen, after the dialog has closed.
         public var choose: @MainActor () -> Void
 
-        /// A row of these lines. They must be clean.
+        /// Creates a row of several lines. They must be sanitised.
         public init(_ lines: [StyledText], choose: @escaping @MainActor () -> Void) {
             (self.lines, self.choose) = (lines, choose)
         }
 
-        /// A row of one line. It need not be clean.
+        /// Creates a row of one line. It need not be sanitised.
         public init(_ words: String, choose: @escaping @MainActor () -> Void) {
             self.init([StyledText(ScreenText.cleanedName(words))], choose: choose)
         }
     }
 
-    /// A line to write in.
+    /// The input line.
     public enum Entry {
-        /// There is none.
+        /// No input line.
         case none
-        /// What is written is called back with every change: a search.
+        /// A search, called with every change of the text.
         case search(@MainActor (String) -> Void)
-        /// What is entered is called back once, and is not shown while it is written. The dialog is closed by then.
+        /// A secret, called once on entry, after the dialog has closed. It is not shown while typing.
         case secret(@MainActor (String) -> Void)
     }
 
-    /// What is said above the rows.
+    /// The text above the rows.
     public var words: [String] { didSet { setNeedsDisplay() } }
-    /// What can be chosen.
+    /// The choices.
     public var rows: [Row] { didSet { setNeedsDisplay() } }
-    /// Said when there are no rows.
+    /// The text shown when there are no rows.
     public var placeholder = "" { didSet { setNeedsDisplay() } }
-    /// Called when the last row is reached: for more of them.
+    /// Called when the last row is reached, to load more.
     public var onEnd: (@MainActor () -> Void)?
-    /// Called when it is left without a choice, and when one was made.
+    /// Called when the dialog closes, with or without a choice.
     public var onClose: (@MainActor () -> Void)?
 
     private let entry: Entry
@@ -50,7 +50,7 @@ open class MXKDialogViewController: MXKViewController {
     private var selected = 0
     private var first = 0
 
-    /// A dialog that nobody sees yet.
+    /// Creates a dialog without showing it.
     public init(_ title: String, words: [String] = [], rows: [Row] = [], entry: Entry = .none) {
         (self.words, self.rows, self.entry) = (words, rows, entry)
         super.init()

@@ -3,30 +3,30 @@ public import MatrixKit
 public import MatrixSDK
 public import TerminalUI
 
-/// Told which room of a list was chosen.
+/// Receives the chosen room of a list.
 @MainActor
 public protocol MXKRecentListViewControllerDelegate: AnyObject {
-    /// A room was chosen.
+    /// Called when the user chose a room.
     func recentListViewController(
         _ recentListViewController: MXKRecentListViewController, didSelectRoom roomId: String,
         inMatrixSession mxSession: MXSession)
 }
 
-/// The rooms of one account or of several, with what is unread.
+/// The rooms of one or more accounts, with their unread counts.
 @MainActor
 open class MXKRecentListViewController: MXKViewController, MXKDataSourceDelegate {
-    /// The rooms.
+    /// The data source of the rooms.
     public private(set) var dataSource: MXKRecentsDataSource?
-    /// Told which room was chosen.
+    /// The delegate that receives the chosen room.
     public weak var delegate: (any MXKRecentListViewControllerDelegate)?
-    /// The room that is on the screen beside it.
+    /// The room shown beside the list.
     public var openRoomId: String? { didSet { if openRoomId != oldValue { setNeedsDisplay() } } }
-    /// Its account, where several are in the list.
+    /// The session of that room, for lists with several accounts.
     public var openSession: MXSession? { didSet { if openSession !== oldValue { setNeedsDisplay() } } }
-    /// Whether the list has the keyboard.
+    /// Whether the list has the keyboard focus.
     public var hasFocus = true { didSet { if hasFocus != oldValue { setNeedsDisplay() } } }
 
-    /// The user and the room.
+    /// The selected user and room.
     private var selectedId: String?
     private var viewport = CellViewport()
     private var followsSelection = true
@@ -44,7 +44,7 @@ open class MXKRecentListViewController: MXKViewController, MXKDataSourceDelegate
         setNeedsDisplay()
     }
 
-    /// Draws the list anew.
+    /// Redraws the list.
     open func refreshRecentsTable() { setNeedsDisplay() }
 
     // MARK: Cells
@@ -67,7 +67,7 @@ open class MXKRecentListViewController: MXKViewController, MXKDataSourceDelegate
         }
     }
 
-    /// A room may be in several accounts' lists.
+    /// Includes the user, because a room may be in the lists of several accounts.
     private func id(at path: IndexPath) -> String? {
         guard let room = dataSource?.getRoomAt(path) else { return dataSource?.cellData(at: path)?.roomIdentifier }
         return "\(room.mxSession?.ownUserId ?? "") \(room.roomId)"
@@ -80,7 +80,7 @@ open class MXKRecentListViewController: MXKViewController, MXKDataSourceDelegate
         return openRoomId != nil && id(at: path) == openId
     }
 
-    /// The account above its first room, where there are several.
+    /// Returns the account's heading above its first room, if there are several accounts.
     private func header(above path: IndexPath, _ layout: MXKCellLayout) -> TerminalLine? {
         guard let dataSource, path.row == 0, dataSource.numberOfSections > 1 else { return nil }
         let user = ScreenText.cleanedName(dataSource.getRoomAt(path)?.mxSession?.ownUserId ?? "")

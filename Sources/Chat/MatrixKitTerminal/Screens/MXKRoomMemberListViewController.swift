@@ -3,10 +3,10 @@ import MatrixProtocol
 public import MatrixSDK
 public import TerminalUI
 
-/// Told which member of a list was chosen.
+/// Receives the chosen member of a list.
 @MainActor
 public protocol MXKRoomMemberListViewControllerDelegate: AnyObject {
-    /// A member was chosen.
+    /// Called when the user chose a member.
     func roomMemberListViewController(
         _ roomMemberListViewController: MXKRoomMemberListViewController, didSelectMember member: MXRoomMember)
 }
@@ -14,16 +14,16 @@ public protocol MXKRoomMemberListViewControllerDelegate: AnyObject {
 /// The members of a room.
 @MainActor
 open class MXKRoomMemberListViewController: MXKViewController, MXKDataSourceDelegate {
-    /// The members.
+    /// The data source of the members.
     public private(set) var dataSource: MXKRoomMemberListDataSource?
-    /// Told which member was chosen.
+    /// The delegate that receives the chosen member.
     public weak var delegate: (any MXKRoomMemberListViewControllerDelegate)?
-    /// Whether typing searches. Usually true.
+    /// Whether typing searches the list. The default is true.
     public var enableMemberSearch = true
-    /// Whether members can be invited from here. Usually false.
+    /// Whether members can be invited from here. The default is false.
     public var enableMemberInvitation = false
 
-    /// Whether the list has the keyboard: then the chosen member is to be seen. Usually false.
+    /// Whether the list has the keyboard focus and keeps the selected member visible. The default is false.
     public var hasFocus = false { didSet { if hasFocus != oldValue { setNeedsDisplay() } } }
 
     private var selected = 0
@@ -105,7 +105,7 @@ open class MXKRoomMemberListViewController: MXKViewController, MXKDataSourceDele
     }
 }
 
-/// A member of a list, in one line: presence, name, level.
+/// A member of a list on one line: presence, name, level.
 @MainActor
 open class MXKTerminalMemberCell: MXKTerminalBaseCell {
     open override func lines(_ layout: MXKCellLayout) -> [TerminalLine] {

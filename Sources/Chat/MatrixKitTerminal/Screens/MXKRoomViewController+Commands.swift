@@ -5,7 +5,7 @@ import MatrixSDK
 
 /// The commands of a room.
 extension MXKRoomViewController {
-    /// - Returns: False for those that the program around has to carry out.
+    /// - Returns: False for commands that the surrounding program has to run.
     func carryOut(_ command: MXKCommand) -> Bool {
         guard let source = roomDataSource, let room = source.room else { return false }
         let words = command.words
@@ -58,7 +58,7 @@ extension MXKRoomViewController {
     private func setLevel(_ level: Int?, of user: String, in room: MXRoom) {
         perform("The power level of \(user) was not set") {
             guard let rest = room.mxSession?.matrixRestClient else { return }
-            // What is sent takes the place of all levels.
+            // The event replaces all power levels.
             guard user.hasPrefix("@"), user.contains(":"),
                 var content = room.state?.event(type: "m.room.power_levels")?.content
             else {
@@ -97,7 +97,7 @@ extension MXKRoomViewController {
         }
     }
 
-    /// Saves the file of the chosen message, or of the newest with one. Nothing is opened by itself.
+    /// Saves the file of the selected message, or else the newest file. Never opens it.
     private func download(to folder: String, _ source: MXKRoomDataSource) {
         guard let attachment = targetAttachment()?.file else { return show("There is no file to save.") }
         let path =
@@ -109,7 +109,7 @@ extension MXKRoomViewController {
         }
     }
 
-    /// The file of the chosen message, or of the newest with one, and who has sent it.
+    /// Returns the file of the selected message, or else the newest file, with its sender.
     func targetAttachment() -> (file: MXKAttachment, sender: String)? {
         guard let source = roomDataSource else { return nil }
         let formatter = source.eventFormatterInUse

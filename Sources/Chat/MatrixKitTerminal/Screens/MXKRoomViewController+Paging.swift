@@ -3,7 +3,7 @@ import MatrixKit
 import MatrixProtocol
 import MatrixSDK
 
-/// More of the room, and what was read of it.
+/// Paging and read receipts.
 extension MXKRoomViewController {
     func fill() {
         guard let source = roomDataSource, source.state == .ready, timelineRows > 0, !isPaginating else { return }
@@ -12,7 +12,7 @@ extension MXKRoomViewController {
         }
     }
 
-    /// The timeline began anew while somebody was reading: it is paged through until what they read is there again.
+    /// Pages until the user's reading position is found again after a restart of the timeline.
     func findAnchor() {
         guard let source = roomDataSource, source.state == .ready, let anchor = viewport.anchorId, !isPaginating else {
             return
@@ -78,9 +78,9 @@ extension MXKRoomViewController {
             do {
                 try await source.acknowledge()
                 self?.acknowledged(source)
-                self?.acknowledge()  // what has come meanwhile
+                self?.acknowledge()  // messages that have arrived meanwhile
             } catch {
-                // The next thing that happens in the room tries again.
+                // The next event in the room retries.
                 self?.acknowledged(source)
                 if self?.lastAcknowledged == newest { self?.lastAcknowledged = nil }
             }

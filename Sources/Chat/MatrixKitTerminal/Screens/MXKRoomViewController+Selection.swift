@@ -3,7 +3,7 @@ import MatrixKit
 public import MatrixProtocol
 import TerminalUI
 
-/// The chosen message.
+/// The selected message.
 extension MXKRoomViewController {
     func click(_ mouse: TerminalMouse) -> Bool {
         let lines = viewport.lines(viewportSource(), rows: timelineRows)
@@ -38,7 +38,7 @@ extension MXKRoomViewController {
         if !previous { selectedEventId = nil }
     }
 
-    /// Shows an event in its place, and chooses it.
+    /// Scrolls to an event and selects it.
     func go(to eventId: String) {
         viewport.go(to: eventId)
         selectedEventId = eventId
@@ -51,7 +51,7 @@ extension MXKRoomViewController {
         paginateIfNeeded()
     }
 
-    /// The message that a command is about: the chosen one, or the newest that fits.
+    /// Returns the message that a command applies to: the selected one, or the newest suitable one.
     public func targetEvent(where fits: (MXEvent) -> Bool = { _ in true }) -> MXEvent? {
         guard let source = roomDataSource else { return nil }
         if let selectedEventId { return source.event(withEventId: selectedEventId) }

@@ -3,7 +3,7 @@ import MatrixProtocol
 import MatrixSDK
 
 extension MXSession {
-    /// Tries to sync at once if that has failed and is waited for.
+    /// Retries a failed sync at once if a retry is pending.
     fileprivate func retryIfWaiting() {
         switch state {
         case .homeserverNotReachable, .syncError, .initialSyncFailed: resume()
@@ -12,17 +12,17 @@ extension MXSession {
     }
 }
 
-/// Sending, what comes back because it could not be sent, and joining.
+/// Sending, restoring failed messages, and joining.
 extension MXKRoomViewController {
     func send(_ text: String, _ mode: MXKRoomInputToolbarView.Mode, _ mentions: [MXMention]) {
-        // What is sent stands among the newest messages.
+        // A sent message appears among the newest.
         showNewest()
         guard let source = roomDataSource else { return }
         source.mxSession?.retryIfWaiting()
         let text = text.hasPrefix("//") ? String(text.dropFirst()) : text
         viewport.goToEnd()
         let failed: ((any Error)?) -> Void = { [weak self] error in self?.fail("The message was not sent", error) }
-        // Nothing of an answer or an edit that fails is left in the room: what was written comes back.
+        // A failed reply or edit leaves nothing in the room: its text returns to the composer.
         let failedWithText: ((any Error)?) -> Void = { [weak self] error in
             failed(error)
             self?.returned.append(Returned(source: source, text: text, mode: mode, mentions: mentions))
@@ -60,7 +60,7 @@ extension MXKRoomViewController {
         selectedEventId = nil
     }
 
-    /// What could not be sent from the room on the screen is in the composer again.
+    /// Restores a message of the current room that could not be sent to the composer.
     func giveBack() {
         guard let index = returned.firstIndex(where: { $0.source === roomDataSource }),
             inputToolbarView.giveBack(returned[index].text, returned[index].mode, mentions: returned[index].mentions)

@@ -3,9 +3,9 @@ import MatrixKit
 import MatrixProtocol
 import MatrixSDK
 
-/// Threads: each is shown in the place of its room.
+/// Threads, each shown in place of its room.
 extension MXKRoomViewController {
-    /// Shows the thread of the chosen message; without one, a thread with something unread, or else the newest.
+    /// Shows the thread of the selected message; without a selection, an unread thread or else the newest.
     public func displayThread() {
         guard let source = roomDataSource, source.threadId == nil else { return }
         guard let root = threadRoot(in: source) else {
@@ -29,12 +29,12 @@ extension MXKRoomViewController {
         return nil
     }
 
-    /// An event that relates to another begins no thread: homeservers refuse that.
+    /// Returns false for an event that relates to another: homeservers refuse a thread there.
     private func canBeginThread(_ event: MXEvent, _ source: MXKRoomDataSource) -> Bool {
         source.canReplyToEvent(withId: event.eventId) && event.relatesTo?.relationType == nil
     }
 
-    /// Shows a thread of the room, in the room's place until ``leaveThread()``.
+    /// Shows a thread in place of its room until ``leaveThread()``.
     public func displayThread(rootId: String) {
         guard let source = roomDataSource, let session = source.mxSession else { return }
         let behind = (source: source, isOwned: hasRoomDataSourceOwnership)
@@ -47,7 +47,7 @@ extension MXKRoomViewController {
         behindThread = behind
     }
 
-    /// Shows the room again, at the message that the thread began with.
+    /// Shows the room again, at the message that started the thread.
     public func leaveThread() {
         guard let rootId = roomDataSource?.threadId, let behind = behindThread else { return }
         displayRoom(behind.source)
@@ -55,7 +55,7 @@ extension MXKRoomViewController {
         if behind.source.indexOfCellData(withEventId: rootId) != NSNotFound { go(to: rootId) }
     }
 
-    /// Nil for a room.
+    /// Returns the key of a thread's draft; `nil` for a room.
     static func threadKey(_ source: MXKRoomDataSource) -> String? {
         source.threadId.map { "\(source.mxSession?.ownUserId ?? "") \(source.roomId) \($0)" }
     }

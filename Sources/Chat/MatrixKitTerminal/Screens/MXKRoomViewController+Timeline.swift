@@ -4,7 +4,7 @@ import MatrixProtocol
 import MatrixSDK
 import TerminalUI
 
-/// The messages as lines, and what is said below them.
+/// The messages as lines, and the status below them.
 extension MXKRoomViewController {
     func watchThumbnails() {
         thumbnails.onChange = { [weak self] in
@@ -53,7 +53,7 @@ extension MXKRoomViewController {
         case .ready: break
         }
         let lines = viewport.lines(viewportSource(), rows: timelineRows)
-        // A short room stands above the composer.
+        // A short room is aligned with the composer.
         let top = timelineTop + timelineRows - lines.count
         for (index, line) in lines.enumerated() {
             var line = line.fitted(to: columns)
@@ -70,7 +70,7 @@ extension MXKRoomViewController {
         }
     }
 
-    /// What the line below the messages says.
+    /// The text of the line below the messages.
     var status: StyledText {
         var parts = StyledText()
         func add(_ words: String, _ part: MXKTheme.Part) {

@@ -4,48 +4,47 @@ import MatrixProtocol
 public import MatrixSDK
 public import TerminalUI
 
-/// A room: its messages, and below them where new ones are written.
+/// A room: its messages and the composer below them.
 ///
-/// It needs nothing around it: a program that draws it into a terminal, and hands keys to it, is a chat.
+/// It is self-contained: a program that draws it in a terminal and passes keys to it is a chat.
 @MainActor
 open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKRoomInputToolbarViewDelegate {
-    /// What is shown.
+    /// The data source of the room.
     public private(set) var roomDataSource: MXKRoomDataSource?
-    /// Whether the data source that is shown ends when another takes its place. False for each that
-    /// ``displayRoom(_:)`` shows, until it is set.
+    /// Whether to destroy the current data source when another one replaces it. ``displayRoom(_:)`` resets it to false.
     public var hasRoomDataSourceOwnership = false
-    /// Called when the newest messages are wanted while those around an event are shown. Usually a live data source of the
-    /// same room is shown.
+    /// Called to show the newest messages instead of those around an event. A program usually shows a live data source
+    /// of the same room then.
     public var onShowNewest: (@MainActor () -> Void)?
-    /// Whether what is on the screen counts as read. Usually true.
+    /// Whether to mark messages on the screen as read. The default is true.
     public var isEventsAcknowledgementEnabled = true
-    /// Whether the line of what is new moves when the room is left. Usually true.
+    /// Whether to move the read marker when the user leaves the room. The default is true.
     public var updateRoomReadMarker = true
-    /// Rows before the oldest message at which older ones are asked for. Usually 20.
+    /// The number of rows before the oldest message at which older ones are requested. The default is 20.
     public var paginationThreshold: UInt = 20
-    /// Events that are asked for at a time. Usually 30.
+    /// The number of events per request. The default is 30.
     public var paginationLimit: UInt = 30
-    /// Whether a room that the user is invited to is joined when it is shown. Usually false.
+    /// Whether to join a room automatically when an invitation to it is shown. The default is false.
     public var autoJoinInvitedRoom = false
-    /// Whether what is written and not sent is kept with the data source. Usually true.
+    /// Whether to keep the draft with the data source. The default is true.
     public var saveProgressTextInput = true
-    /// Whether the terminal has the keyboard: what is shown without it is not read.
+    /// Whether the terminal has the keyboard focus. Without it, messages on the screen do not count as read.
     public var hasTerminalFocus = true { didSet { if hasTerminalFocus { acknowledge() } } }
-    /// Where messages are written.
+    /// The message composer.
     public let inputToolbarView: MXKRoomInputToolbarView
-    /// Carries out commands beyond those of ``isIRCStyleCommand(_:)``; false is none of its own.
+    /// Runs commands other than those of ``isIRCStyleCommand(_:)``. Return false for an unknown one.
     public var onCommand: (@MainActor (MXKCommand) -> Bool)?
-    /// Called with what went wrong, for people.
+    /// Called with an error message for the user.
     public var onError: (@MainActor (String) -> Void)?
-    /// Emoji are shown by their names, hidden parts are shown, receipts are shown.
+    /// The options for emoji names, spoilers and receipts.
     public var layoutOptions = MXKCellLayout(columns: 0) { didSet { setNeedsDisplay() } }
 
-    /// The message that commands are about; nil is none.
+    /// The message that commands apply to; `nil` if there is none.
     public internal(set) var selectedEventId: String?
 
-    /// What is shown again when a thread is left.
+    /// The room to return to from a thread.
     var behindThread: (source: MXKRoomDataSource, isOwned: Bool)?
-    /// What is written into threads and not sent yet, by user, room and the event that a thread began with.
+    /// The unsent texts of threads, by user, room and the event that started the thread.
     public var unsentThreadTexts: [String: String] = [:]
 
     var viewport = CellViewport()
@@ -55,21 +54,21 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
     var timelineTop = 0
     var columns = 80
     var isPaginating = false
-    /// Pages that were asked for without a key in between: a room may have nothing to show for ever.
+    /// The number of pages requested since the last key: a room may have nothing to show at all.
     var pagesInARow = 0
     static let maximumPagesInARow = 10
-    /// At the newest message, older bubbles than these are forgotten.
+    /// At the newest message, older bubbles beyond these limits are discarded.
     private static let (maximumBubbles, keptBubbles) = (1000, 300)
     var pagingTrouble: String?
     var newBelow = 0
     var lastAcknowledged: String?
-    /// What the homeserver is being told that it was read: once at a time, however fast messages come.
+    /// The data source whose read receipt is pending. Only one is sent at a time, however fast messages arrive.
     var acknowledging: MXKRoomDataSource?
     var typing = TypingNotice()
     var notice: String?
-    /// What can be done, in the status line.
+    /// A hint in the status line.
     var hint: String? { didSet { setNeedsDisplay() } }
-    /// Answers and edits that could not be sent.
+    /// Replies and edits that could not be sent.
     var returned: [Returned] = []
     struct Returned {
         let source: MXKRoomDataSource
@@ -86,11 +85,11 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         inputToolbarView.completions = { [weak self] in self?.completions($0) ?? [] }
     }
 
-    // MARK: What is shown
+    // MARK: The displayed room
 
-    /// Shows a room; nil shows nothing.
+    /// Shows a room; pass `nil` to show nothing.
     open func displayRoom(_ dataSource: MXKRoomDataSource?) {
-        // What was said before the first room is not about a room.
+        // A notice from before the first room is not about a room.
         if roomDataSource != nil { notice = nil }
         leaveRoom()
         forgetWhatIsBehind(but: dataSource)
@@ -110,7 +109,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         setNeedsDisplay()
     }
 
-    /// Keeps what is written with the data source, but not what is to be another version of a message.
+    /// Keeps the draft with the data source, except for the text of an edit.
     func keepText() {
         guard saveProgressTextInput else { return }
         roomDataSource?.partialTextMessage = inputToolbarView.draft
@@ -129,7 +128,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         self.roomDataSource = nil
     }
 
-    /// Called when the room's messages are there.
+    /// Called when the room's messages are available.
     open func onRoomDataSourceReady() {
         title = roomDataSource?.room?.displayName
         if autoJoinInvitedRoom, roomDataSource?.room?.summary.membership == .invite { joinRoom(nil) }
@@ -189,7 +188,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
 
     // MARK: Paging
 
-    /// Shows the newest messages of the room in the place of those around an event.
+    /// Shows the newest messages of the room instead of those around an event.
     open func showNewest() {
         guard let source = roomDataSource, !source.isLive, let session = source.mxSession else { return }
         keepText()
@@ -228,7 +227,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         return surface
     }
 
-    /// The room's name and topic.
+    /// Returns the room's name and topic.
     open func titleLine(_ columns: Int) -> TerminalLine {
         guard let room = roomDataSource?.room else { return TerminalLine() }
         var text = StyledText()
@@ -241,7 +240,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         return TerminalLine(text, profile).truncated(to: columns).fitted(to: columns)
     }
 
-    /// Who is typing, and what else is to be known.
+    /// Returns the typing users and other status information.
     open func statusLine(_ columns: Int) -> TerminalLine {
         var rule = TerminalLine(status, profile).truncated(to: columns)
         let rest = columns - rule.columns
@@ -255,7 +254,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         return rule.fitted(to: columns)
     }
 
-    /// Says something in the status line until the next key.
+    /// Shows a text in the status line until the next key.
     public func show(_ words: String) {
         notice = words
         setNeedsDisplay()
@@ -295,7 +294,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         return true
     }
 
-    /// A file that is dragged onto a terminal comes as its path: it is offered to be sent.
+    /// Offers to send a file if the text is the path that a terminal pastes when a file is dropped on it.
     private func paste(_ text: String) {
         guard let file = DroppedFile(text) else {
             _ = inputToolbarView.handle(.paste(text))
@@ -312,10 +311,10 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         if viewport.isAtEnd { acknowledge() }
     }
 
-    /// Whether the newest message is on the screen.
+    /// Returns whether the newest message is on the screen.
     open func isBubblesTableScrollViewAtTheBottom() -> Bool { viewport.isAtEnd }
 
-    /// Shows the newest message.
+    /// Scrolls to the newest message.
     open func scrollBubblesTableViewToBottom(animated: Bool) {
         if roomDataSource?.isLive == false { return showNewest() }
         viewport.goToEnd()
@@ -324,10 +323,10 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         setNeedsDisplay()
     }
 
-    /// Draws the messages anew.
+    /// Redraws the messages.
     ///
-    /// - Parameter useBottomAnchor: Whether the newest one is shown.
-    /// - Returns: Whether it is.
+    /// - Parameter useBottomAnchor: Whether to scroll to the newest one.
+    /// - Returns: Whether the newest one is shown.
     open func reloadBubblesTable(_ useBottomAnchor: Bool) -> Bool {
         cache.forget()
         if useBottomAnchor { viewport.goToEnd() }
@@ -335,9 +334,9 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         return viewport.isAtEnd
     }
 
-    // MARK: The chosen message
+    // MARK: The selected message
 
-    /// The next message answers the chosen one, or the newest.
+    /// Starts a reply to the selected message, or to the newest.
     open func beginReply() {
         guard let source = roomDataSource,
             let event = targetEvent(where: { source.canReplyToEvent(withId: $0.eventId) }),
@@ -349,7 +348,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         setNeedsDisplay()
     }
 
-    /// The next message takes the place of the chosen one, or of the user's last.
+    /// Starts editing the selected message, or the user's last one.
     open func beginEdit() {
         guard let source = roomDataSource, let event = targetEvent(where: { source.canEditEvent(withId: $0.eventId) }),
             source.canEditEvent(withId: event.eventId)
@@ -361,14 +360,14 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         setNeedsDisplay()
     }
 
-    /// Writes somebody's name.
+    /// Inserts the name of a member.
     open func mention(_ roomMember: MXRoomMember) {
         let name = Completions.name(of: roomMember, in: roomDataSource?.roomState)
         inputToolbarView.mention(MXMention(userId: roomMember.userId, name: name))
         setNeedsDisplay()
     }
 
-    /// Shows all that is known of an event.
+    /// Shows the details of an event.
     open func showEventDetails(_ event: MXEvent) { show("\(event.type) \(event.eventId) from \(event.sender)") }
 
     // MARK: Sending
@@ -396,14 +395,14 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         join(completion)
     }
 
-    /// The room was left: the screen shows nothing more of it.
+    /// Clears the screen after the room was left.
     open func leaveRoomOnEvent(_ event: MXEvent?) { displayRoom(nil) }
 
     // MARK: Commands and completion
 
-    /// Carries out a command, as `/topic text`.
+    /// Runs a command such as `/topic text`.
     ///
-    /// - Returns: Whether it is one; else it is text to be sent.
+    /// - Returns: Whether it is a command. If not, it is text to send.
     open func isIRCStyleCommand(_ string: String) -> Bool {
         guard let command = MXKCommand(string), command.name != "me" || command.problem() != nil else { return false }
         if let problem = command.problem() {
@@ -417,7 +416,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
         return true
     }
 
-    /// What the word at the end can become: names of members, rooms, commands, emoji.
+    /// Returns completions for the last word: names of members, rooms, commands and emoji.
     open func completions(_ before: String) -> [MXKCompletion] {
         let word = String(before.reversed().prefix { !$0.isWhitespace }.reversed())
         let isAtStart = word.count == before.count

@@ -1,11 +1,11 @@
-/// How joining a room went.
+/// The result of joining a room.
 public enum MXKRoomViewControllerJoinRoomResult: UInt, Sendable {
-    /// The user is in it.
+    /// The user has joined the room.
     case success
-    /// Nobody is left in it.
+    /// The room has no members left.
     case failureRoomEmpty
-    /// It is being joined already.
+    /// A join is already pending.
     case failureJoinInProgress
-    /// It could not be joined.
+    /// The room could not be joined.
     case failureGeneric
 }

@@ -2,12 +2,12 @@ public import MatrixKit
 public import MatrixSDK
 public import TerminalUI
 
-/// What a search has found. The message that is chosen can be opened where it was said.
+/// The results of a search. A selected message can be opened in its room.
 @MainActor
 open class MXKSearchViewController: MXKViewController, MXKDataSourceDelegate {
-    /// What was found.
+    /// The data source of the results.
     public private(set) var dataSource: MXKSearchDataSource?
-    /// Called with the room and the event that was chosen.
+    /// Called with the room and the event of the chosen message.
     public var onSelect: (@MainActor (_ roomId: String, _ eventId: String) -> Void)?
 
     private var selected = 0
@@ -15,7 +15,7 @@ open class MXKSearchViewController: MXKViewController, MXKDataSourceDelegate {
 
     public override init() { super.init() }
 
-    /// Searches messages; of one room, or of all for nil.
+    /// Searches messages of one room, or of all rooms if `roomId` is `nil`.
     open func search(_ text: String, inRoom roomId: String?, session: MXSession) {
         dataSource?.destroy()
         let source = MXKSearchDataSource(matrixSession: session)
@@ -100,7 +100,7 @@ open class MXKSearchViewController: MXKViewController, MXKDataSourceDelegate {
         onSelect?(room, cell.searchResult.event.eventId)
     }
 
-    /// Chooses the next hit, or the one before.
+    /// Selects the next or the previous hit.
     ///
     /// - Returns: False if there is none.
     @discardableResult
@@ -112,7 +112,7 @@ open class MXKSearchViewController: MXKViewController, MXKDataSourceDelegate {
         return true
     }
 
-    /// Which hit is chosen, and how many are known, for people.
+    /// The index of the selected hit and the number of known hits, as text.
     public var position: String {
         let count = dataSource?.numberOfCells ?? 0
         return count == 0 ? "no hit" : "hit \(selected + 1) of \(count)\(dataSource?.canPaginate == true ? "+" : "")"
@@ -125,7 +125,7 @@ open class MXKSearchViewController: MXKViewController, MXKDataSourceDelegate {
     }
 }
 
-/// A message that was found, in two lines: who said it where and when, and what.
+/// A search hit on two lines: sender, room and time, then the text.
 @MainActor
 open class MXKTerminalSearchCell: MXKTerminalBaseCell {
     open override func lines(_ layout: MXKCellLayout) -> [TerminalLine] {

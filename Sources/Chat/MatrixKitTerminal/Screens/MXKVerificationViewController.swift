@@ -2,24 +2,25 @@ import MatrixKit
 public import MatrixSDK
 public import TerminalUI
 
-/// A verification: two people compare seven pictures, or numbers, and say whether they are the same.
+/// A verification: two users compare seven emoji or numbers, and confirm that they match.
 ///
-/// It begins with a request of the user's, or with one of the other side, which the user is asked about. However it is left, the
-/// other side is told.
+/// It starts with a request by the user, or with one from the other side that the user can accept. The other side is
+/// notified however it ends.
 @MainActor
 open class MXKVerificationViewController: MXKViewController {
     private let manager: MXKeyVerificationManager
     private let crypto: MXCrypto
     private var current: MXKeyVerification?
-    /// Somebody asks, and the user has not looked at it.
+    /// A pending request that the user has not seen yet.
     private var waiting: MXKeyVerification?
     private var follower: Task<Void, Never>?
-    /// What has become of it, in words; nil while it goes on.
+    /// The result as text; `nil` while the verification is running.
     public private(set) var outcome: String?
-    /// Called with who asks for a verification. It is not shown by itself, so that no key that is meant for a message answers.
+    /// Called with the sender of a verification request. The request is not shown automatically, so that no key meant
+    /// for a message answers it.
     public var onRequest: (@MainActor (_ words: String) -> Void)?
 
-    /// Follows the verifications of a session; nil if it does not encrypt.
+    /// Follows the verifications of a session; returns `nil` if it does not encrypt.
     public init?(_ session: MXSession) {
         guard let crypto = session.crypto else { return nil }
         (manager, self.crypto) = (crypto.keyVerificationManager, crypto)
@@ -33,7 +34,8 @@ open class MXKVerificationViewController: MXKViewController {
     /// Whether there is something to show.
     public var isActive: Bool { current != nil || outcome != nil }
 
-    /// Asks another user's devices; for nil, shows the request that waits, or asks the user's own devices.
+    /// Sends a request to another user's devices. If `userId` is `nil`, shows a pending request or sends one to the
+    /// user's own devices.
     open func begin(with userId: String?) {
         outcome = nil
         if userId == nil, let request = waiting, manager.pendingRequests.contains(where: { $0.id == request.id }) {
@@ -53,17 +55,17 @@ open class MXKVerificationViewController: MXKViewController {
 
     private func changed(_ verification: MXKeyVerification) {
         if current?.id != verification.id {
-            // One at a time.
+            // Only one at a time.
             guard current == nil, verification.isIncoming, verification.state == .requested else { return }
             waiting = verification
-            // The line may be short: what to type comes first.
+            // The line may be short, so the command comes first.
             onRequest?("/verify: \(who(verification)) asks to be verified.")
             return
         }
         current = verification
         switch verification.state {
         case .ready(let canCompare, _, _):
-            // Whoever has asked begins.
+            // The side that sent the request starts.
             if !verification.isIncoming {
                 if canCompare {
                     act { try verification.startSAS() }
@@ -94,7 +96,7 @@ open class MXKVerificationViewController: MXKViewController {
         current = nil
     }
 
-    /// No more than what was reached: without cross-signing keys, one device is verified and not its user.
+    /// Reports no more than was achieved: without cross-signing keys, only the device is verified, not its user.
     private func result(_ verification: MXKeyVerification) -> String {
         let device = verification.deviceId ?? "the other device"
         if verification.userId == manager.userId { return "Your device \(device) is verified." }
@@ -150,7 +152,7 @@ open class MXKVerificationViewController: MXKViewController {
         case .comparing(let emoji, let decimals, let isConfirmed):
             add("\(who(verification)) must show this:", nil)
             add("", nil)
-            // Some terminals lack a picture: the names stand below.
+            // Some terminals cannot show an emoji, so the names appear below.
             if !emoji.isEmpty {
                 add(emoji.map(\.emoji).joined(separator: "   "), nil)
                 add(emoji.map(\.name).joined(separator: " · "), nil)

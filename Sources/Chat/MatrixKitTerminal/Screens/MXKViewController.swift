@@ -2,63 +2,63 @@ import MatrixKit
 public import MatrixSDK
 public import TerminalUI
 
-/// A screen, or a part of one: it draws itself, and takes keys.
+/// A screen or part of one that draws itself and handles keys.
 @MainActor
 open class MXKViewController {
-    /// What it shows, for a title.
+    /// A title for the contents.
     public var title: String?
-    /// The sessions that it shows something of.
+    /// The sessions that it shows.
     public private(set) var mxSessions: [MXSession] = []
-    /// Called when it wants to be drawn again.
+    /// Called to request a redraw.
     public var onNeedsDisplay: (@MainActor () -> Void)?
-    /// How parts look.
+    /// The styles of the parts.
     public var theme = MXKTheme.dark { didSet { if theme != oldValue { setNeedsDisplay() } } }
-    /// How wide the terminal shows characters.
+    /// The character widths of the terminal.
     public var profile = WidthProfile.unicode { didSet { if profile != oldValue { setNeedsDisplay() } } }
-    /// Whether something is being waited for.
+    /// Whether the activity indicator is shown.
     public private(set) var isBusy = false
 
-    /// A screen that shows nothing yet.
+    /// Creates an empty screen.
     public init() {}
 
-    /// Shows something of a session.
+    /// Adds a session to the screen.
     open func addMatrixSession(_ mxSession: MXSession) {
         guard !mxSessions.contains(where: { $0 === mxSession }) else { return }
         mxSessions.append(mxSession)
     }
 
-    /// Shows nothing of a session any more.
+    /// Removes a session from the screen.
     open func removeMatrixSession(_ mxSession: MXSession) { mxSessions.removeAll { $0 === mxSession } }
 
-    /// Shows that something is being waited for.
+    /// Shows the activity indicator.
     open func startActivityIndicator() {
         isBusy = true
         setNeedsDisplay()
     }
 
-    /// Shows it no more.
+    /// Hides the activity indicator.
     open func stopActivityIndicator() {
         isBusy = false
         setNeedsDisplay()
     }
 
-    /// A session is in another state.
+    /// Called when the state of a session has changed.
     open func onMatrixSessionStateDidChange(_ mxSession: MXSession) { setNeedsDisplay() }
 
-    /// Asks to be drawn again.
+    /// Requests a redraw.
     public func setNeedsDisplay() { onNeedsDisplay?() }
 
-    /// Draws it into a surface of this size.
+    /// Draws the screen into a surface of this size.
     open func draw(columns: Int, rows: Int) -> TerminalSurface {
         TerminalSurface(TerminalSize(columns: columns, rows: rows))
     }
 
-    /// Takes what was typed.
+    /// Handles a key.
     ///
-    /// - Returns: False if it means nothing here: then the program's own keys come next.
+    /// - Returns: False if the key has no meaning here, so that the program can handle it.
     open func handle(_ input: TerminalInput) -> Bool { false }
 
-    /// Ends everything.
+    /// Releases all resources.
     open func destroy() {
         mxSessions = []
         onNeedsDisplay = nil

@@ -3,18 +3,18 @@ public import Foundation
 public import MatrixKit
 import TerminalUI
 
-/// What the user of a chat has chosen about its screen: keys, colours, what is shown.
+/// The user's settings for the screen of a chat: keys, colours, visible parts.
 ///
-/// Kept in a file that people can write too, a line for each: `theme = dark`, `key next-unread = alt-n f3`. Lines that
-/// begin with `#` are for people. A change of the program's replaces one line and leaves all others.
+/// They are stored in a file that can also be edited by hand, one setting per line: `theme = dark`, `key next-unread =
+/// alt-n f3`. Lines that begin with `#` are comments. A change by the program replaces one line and keeps all others.
 @MainActor
 public final class MXKChatSettings {
-    /// Something that is on or off. Raw values are the names in the file.
+    /// A setting that is on or off. Raw values are the names in the file.
     public enum Toggle: String, CaseIterable, Sendable {
         /// See ``summary``.
         case members, receipts, images, graphics, mouse, emoji, spoilers
 
-        /// What it is, for the help.
+        /// The description for the help.
         public var summary: String {
             switch self {
             case .members: "the members beside the room"
@@ -41,26 +41,26 @@ public final class MXKChatSettings {
         ("activity", .activity), ("unread", .unreadFirst), ("name", .name),
     ]
 
-    /// The names that ``set(_:to:)`` takes.
+    /// The names that ``set(_:to:)`` accepts.
     public static var names: [String] { [theme, order] + Toggle.allCases.map(\.rawValue) }
 
-    /// The keys.
+    /// The key map.
     public private(set) var keys = MXKKeyMap()
-    /// What is wrong with the file, by lines, for people; nil if all is well. What is wrong is not used.
+    /// The errors in the file by line, as a message to the user; `nil` if there are none. Invalid settings are ignored.
     public private(set) var trouble: String?
 
     private let file: URL?
-    /// Nothing is written over what could not be read.
+    /// Never overwrite a file that could not be read.
     private var isUnreadable = false
     private var lines: [String] = []
     private var values: [String: String] = [:]
 
-    /// `matrixkit/chat.conf` of the user's configuration folder, beside the settings of the kit.
+    /// The file `matrixkit/chat.conf` in the user's configuration folder, beside the settings of the kit.
     public static var standardFile: URL? {
         MXKAppSettings.configurationFolder?.appending(path: "matrixkit").appending(path: "chat.conf")
     }
 
-    /// - Parameter file: Where they are kept; nil keeps them in memory.
+    /// - Parameter file: The file of the settings; `nil` keeps them in memory.
     public init(file: URL? = nil) {
         self.file = file
         guard let file, FileManager.default.fileExists(atPath: file.path) else { return }
@@ -137,7 +137,7 @@ public final class MXKChatSettings {
         return (name, line[line.index(after: sign)...].trimmingCharacters(in: .whitespaces))
     }
 
-    /// Why a setting cannot have a value, for people; nil if it can.
+    /// Returns the reason why a value is invalid for a setting, as a message to the user; `nil` if it is valid.
     public static func problem(_ name: String, _ value: String) -> String? {
         func choice(_ choices: [String]) -> String? {
             choices.contains(value) ? nil : "\(name) is one of \(choices.joined(separator: ", "))"
@@ -152,20 +152,20 @@ public final class MXKChatSettings {
 
     // MARK: Values
 
-    /// The chosen colours; nil if none were.
+    /// The selected theme; `nil` if there is none.
     public var theme: MXKTheme? { values[Self.theme].flatMap { MXKTheme.named[$0] } }
 
-    /// How rooms are ordered. Usually by activity.
+    /// The order of rooms. The default is by activity.
     public var order: MXKRecentsOrder { Self.orders.first { $0.0 == values[Self.order] }?.1 ?? .activity }
 
-    /// Whether something is on.
+    /// Whether a setting is on.
     public subscript(toggle: Toggle) -> Bool {
         values[toggle.rawValue].map { $0 == "on" } ?? toggle.usual
     }
 
-    /// Changes a setting, and writes it.
+    /// Changes a setting and writes it to the file.
     ///
-    /// - Returns: Why that was not done, or not written, for people; nil if it was.
+    /// - Returns: An error message for the user; `nil` on success.
     public func set(_ name: String, to value: String) -> String? {
         if let problem = Self.problem(name, value) { return problem }
         values[name] = value

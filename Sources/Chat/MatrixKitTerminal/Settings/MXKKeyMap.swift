@@ -1,8 +1,8 @@
 public import TerminalUI
 
-/// Which key does what.
+/// The assignment of keys to actions.
 public struct MXKKeyMap: Hashable, Sendable {
-    /// What a key can do. Raw values are the names in the file of settings.
+    /// The action of a key. Raw values are the names in the settings file.
     public enum Action: String, CaseIterable, Hashable, Sendable {
         /// See ``summary``.
         case rooms, nextUnread = "next-unread", nextMention = "next-mention", members, filter, order
@@ -13,7 +13,7 @@ public struct MXKKeyMap: Hashable, Sendable {
         /// See ``summary``.
         case reply, thread, editLast = "edit-last", editor, links, copy, redraw, help
 
-        /// What it does, for the help.
+        /// The description for the help.
         public var summary: String {
             switch self {
             case .rooms: "find a room, by a part of its name"
@@ -39,7 +39,7 @@ public struct MXKKeyMap: Hashable, Sendable {
             }
         }
 
-        /// The keys that it usually has: two, because terminals do not pass all of them on.
+        /// The default keys of the action: two, because some terminals do not pass all keys on.
         public var usualKeys: [TerminalInput] {
             switch self {
             case .rooms: [.control("k"), .key(.function(2))]
@@ -69,21 +69,21 @@ public struct MXKKeyMap: Hashable, Sendable {
     private var keys: [Action: [TerminalInput]]
     private var actions: [TerminalInput: Action]
 
-    /// The usual keys.
+    /// Creates the default key map.
     public init() {
         keys = Dictionary(uniqueKeysWithValues: Action.allCases.map { ($0, $0.usualKeys) })
         actions = [:]
         for action in Action.allCases { for key in action.usualKeys { actions[key] = action } }
     }
 
-    /// Other keys for some of the actions; the rest keeps the usual ones.
+    /// Creates a key map with other keys for some actions. The others keep their defaults.
     ///
-    /// - Throws: ``Problem`` for the action that asks for what another has, or what no action can have.
+    /// - Throws: ``Problem`` for the action whose key is already taken or reserved.
     public init(_ changes: [Action: [TerminalInput]]) throws(Problem) {
         self.init()
         keys.merge(changes) { $1 }
         actions = [:]
-        // What was changed comes last: it is what is at fault.
+        // Check changed actions last, so that a conflict is reported for them.
         for action in Action.allCases.filter({ changes[$0] == nil }) + Action.allCases.filter({ changes[$0] != nil }) {
             for key in keys[action] ?? [] {
                 if Self.isReserved(key) {
@@ -98,21 +98,21 @@ public struct MXKKeyMap: Hashable, Sendable {
         }
     }
 
-    /// Keys that cannot be used as they were asked for.
+    /// An invalid assignment of keys.
     public struct Problem: Error, Hashable, Sendable {
-        /// The action that asks for a key.
+        /// The action with the invalid key.
         public let action: Action
-        /// What is wrong with it.
+        /// The error message.
         public let words: String
     }
 
-    /// The keys of an action.
+    /// Returns the keys of an action.
     public func keys(of action: Action) -> [TerminalInput] { keys[action] ?? [] }
 
-    /// What a key does; nil if it is no action's.
+    /// Returns the action of a key; `nil` if there is none.
     public func action(of key: TerminalInput) -> Action? { actions[key] }
 
-    /// Without these the program cannot be used, or be left. Ctrl with I, M and [ are Tab, Enter and Escape.
+    /// Returns whether the program would be unusable without this key. Ctrl with I, M and [ are Tab, Enter and Escape.
     private static func isReserved(_ key: TerminalInput) -> Bool {
         switch key {
         case .key(.character(let letter), .control): "cijmz[".contains(letter)
@@ -134,7 +134,7 @@ public struct MXKKeyMap: Hashable, Sendable {
         ("ctrl-", .control), ("alt-", .alt), ("shift-", .shift),
     ]
 
-    /// A key by its name, such as `ctrl-k`, `alt-up` or `f5`; nil if there is none of that name.
+    /// Returns the key with a name such as `ctrl-k`, `alt-up` or `f5`; `nil` if there is none.
     public static func key(named name: String) -> TerminalInput? {
         var (rest, held) = (Substring(name.lowercased()), TerminalModifiers())
         while let (prefix, modifier) = modifiers.first(where: { rest.hasPrefix($0.0) && rest.count > $0.0.count }) {
@@ -149,7 +149,7 @@ public struct MXKKeyMap: Hashable, Sendable {
         return .key(.character(letter), held)
     }
 
-    /// The name of a key, as ``key(named:)`` takes it.
+    /// Returns the name of a key, as ``key(named:)`` accepts it.
     public static func name(of key: TerminalInput) -> String {
         guard case .key(let key, let held) = key else { return "this key" }
         let prefix = modifiers.filter { held.contains($0.1) }.map(\.0).joined()

@@ -1,32 +1,32 @@
 public import MatrixKit
 public import TerminalUI
 
-/// How what colours stand for looks on a terminal.
+/// The appearance of colour roles and screen parts on a terminal.
 public struct MXKTheme: Sendable, Hashable {
-    /// The styles of the kit's own parts, by name: see ``Part``. What is missing is plain.
+    /// The styles of the kit's own parts: see ``Part``. Missing ones are plain.
     public var styles: [Part: TerminalStyle]
-    /// The colours of other people's names: one for each number of ``MatrixKit/MXKText/ColorRole/other(_:)``, in turn.
+    /// The colours of other users' names, assigned in turn to the numbers of ``MatrixKit/MXKText/ColorRole/other(_:)``.
     public var names: [TerminalColor]
 
-    /// A theme of these styles.
+    /// Creates a theme from styles.
     public init(styles: [Part: TerminalStyle], names: [TerminalColor] = []) {
         (self.styles, self.names) = (styles, names)
     }
 
-    /// Something that has a style.
+    /// A part with a style.
     public enum Part: String, Hashable, Sendable, CaseIterable {
-        /// The colours of texts.
+        /// Text colours.
         case subtitle, prefix, bing, encrypting, sending, error, link, quote, code, spoiler, own, highlight
-        /// Parts of screens.
+        /// Screen parts.
         case time, date, readMarker, border, title, status, selection, unread, mention, hint, warning, reaction
-        /// Signs of people.
+        /// Presence indicators.
         case online, away, offline
     }
 
-    /// The style of a part.
+    /// Returns the style of a part.
     public func style(_ part: Part) -> TerminalStyle { styles[part] ?? .standard }
 
-    /// The style of what a colour stands for.
+    /// Returns the style of a colour role.
     public func style(of role: MXKText.ColorRole) -> TerminalStyle {
         switch role {
         case .default: .standard
@@ -46,7 +46,7 @@ public struct MXKTheme: Sendable, Hashable {
         }
     }
 
-    /// The colour of a user's name. It is the same in every room.
+    /// Returns the colour of a user's name. It is the same in every room.
     public func name(of userId: String) -> TerminalStyle {
         let hash = userId.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
         var style = style(of: .other(UInt8(truncatingIfNeeded: hash ^ hash >> 8 ^ hash >> 16)))
@@ -66,7 +66,7 @@ public struct MXKTheme: Sendable, Hashable {
         return common.merging(styles) { $1 }
     }
 
-    /// For light letters on a dark ground.
+    /// Light text on a dark background.
     public static let dark = MXKTheme(
         styles: common([
             .subtitle: TerminalStyle(.indexed(245)), .prefix: TerminalStyle(.indexed(180)),
@@ -82,7 +82,7 @@ public struct MXKTheme: Sendable, Hashable {
             .offline: TerminalStyle(.indexed(242)),
         ]), names: [75, 114, 180, 176, 109, 215, 147, 80, 174, 150].map { .indexed($0) })
 
-    /// For dark letters on a light ground.
+    /// Dark text on a light background.
     public static let light = MXKTheme(
         styles: common([
             .subtitle: TerminalStyle(.indexed(242)), .prefix: TerminalStyle(.indexed(94)),
@@ -98,7 +98,7 @@ public struct MXKTheme: Sendable, Hashable {
             .offline: TerminalStyle(.indexed(245)),
         ]), names: [25, 28, 94, 90, 24, 130, 61, 30, 125, 64].map { .indexed($0) })
 
-    /// Without colours: what matters is bold or underlined.
+    /// No colours: important text is bold or underlined.
     public static let plain = MXKTheme(
         styles: common([
             .link: TerminalStyle(.standard, on: .standard, .underline),
@@ -108,6 +108,6 @@ public struct MXKTheme: Sendable, Hashable {
             .bing: TerminalStyle(.standard, on: .standard, .bold),
         ]))
 
-    /// The themes that have a name.
+    /// The themes by name.
     public static let named: [String: MXKTheme] = ["dark": dark, "light": light, "plain": plain]
 }
