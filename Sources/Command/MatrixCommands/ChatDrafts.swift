@@ -2,12 +2,12 @@ import CommandKit
 import Foundation
 import MatrixSDK
 
-/// What was written in chats and not sent, by user and room. Several processes may have it: each changes what its accounts
-/// have written.
+/// The unsent texts of chats, by user and room. Several processes can share them: each changes only those of its own
+/// accounts.
 struct ChatDrafts {
     private let file = UserFile("matrix-drafts.json", in: .state)
 
-    /// All of them; none if they cannot be read.
+    /// Returns all drafts; none if they cannot be read.
     func read() -> [String: String] { (try? load()) ?? [:] }
 
     private func load() throws(CommandFailure) -> [String: String] {
@@ -15,7 +15,7 @@ struct ChatDrafts {
         return (try? JSONDecoder().decode([String: String].self, from: data)) ?? [:]
     }
 
-    /// Replaces those of these users.
+    /// Replaces the drafts of these users.
     func write(_ texts: [String: String], of users: [String]) throws(CommandFailure) {
         try file.locking { () throws(CommandFailure) in
             let old = try load()
@@ -30,6 +30,6 @@ struct ChatDrafts {
         }
     }
 
-    /// A login is over: nothing of it stays.
+    /// Removes the drafts of a login that has ended.
     func remove(of user: String) throws(CommandFailure) { try write([:], of: [user]) }
 }

@@ -7,7 +7,7 @@ import MatrixProtocol
 import MatrixSDK
 import TerminalUI
 
-/// The chats of all accounts on the whole screen.
+/// A full-screen view of the chats of all accounts.
 @MainActor
 final class ChatScreen {
     private let accounts: [MatrixAccount]
@@ -21,12 +21,12 @@ final class ChatScreen {
     private var draftTimer: Task<Void, Never>?
     private let settings = MXKChatSettings(file: MXKChatSettings.standardFile)
 
-    /// What is written is kept this long after the last key.
+    /// The delay between the last key and saving the draft.
     private static let draftDelay = Duration.milliseconds(500)
 
     /// - Parameters:
-    ///   - accounts: In the order in which they are shown.
-    ///   - theme: Takes the place of the one that was set; nil is that one, or what fits the terminal.
+    ///   - accounts: The accounts in display order.
+    ///   - theme: Overrides the configured theme; `nil` uses that one, or one that matches the terminal.
     init(_ accounts: [MatrixAccount], theme: MXKTheme?, reportsMouse: Bool, showsImages: Bool) {
         self.accounts = accounts
         screen.allowsImages = showsImages
@@ -73,7 +73,7 @@ final class ChatScreen {
 
     // MARK: Accounts
 
-    /// One that another process has is no obstacle for the others.
+    /// Opens the accounts. One that another process uses does not block the others.
     private func openAccounts() async throws {
         guard accounts.count > 1 else {
             if let account = accounts.first { chats[account.userID] = try await MatrixChat.open(account) }
@@ -156,7 +156,7 @@ final class ChatScreen {
         }
     }
 
-    /// What is written and not sent is there again the next time.
+    /// Saves unsent texts for the next start.
     private func keepDrafts() {
         draftTimer?.cancel()
         do {
@@ -168,7 +168,8 @@ final class ChatScreen {
 
     // MARK: The first room
 
-    /// The room that was asked for, or the one with the newest message: at once if it is stored, else when it comes.
+    /// Opens the requested room, or the one with the newest message: at once if it is stored, otherwise when it
+    /// arrives.
     private func openFirst(_ wanted: RoomReference?) {
         guard let wanted else {
             screen.opensFirstRoom = true
@@ -195,7 +196,8 @@ final class ChatScreen {
 
     // MARK: Notices
 
-    /// What the push rules say is told by the terminal, but for the room that is looked at; failures are in the status.
+    /// Notifies through the terminal as the push rules say, except for the room on screen. Failures appear in the
+    /// status.
     private func observe(_ session: MXSession, _ user: String) {
         observers[user] = session.observeReports { [weak self] report in
             switch report {
@@ -217,7 +219,7 @@ final class ChatScreen {
         if screen.room.hasTerminalFocus, shown?.roomId == roomId, shown?.mxSession === session { return }
         let room = session.room(withRoomId: roomId)
         let name = room?.state?.members.memberName(sender) ?? sender
-        // However many come, one a second.
+        // At most one per second.
         let now = ContinuousClock.now
         if let last = lastNotice, now < last + .seconds(1) { return }
         lastNotice = now

@@ -1,18 +1,18 @@
 import Foundation
 import MatrixProtocol
 
-/// What is said of the connection to a homeserver: how its session is, and what it waits for.
+/// The status of the connection to a homeserver, from its session's state and pending retries.
 struct ConnectionStatus {
-    /// Shorter pauses are over before anybody has read until when they last.
+    /// Shorter waits end before their time can be read.
     private static let shortestWait = Duration.seconds(20)
 
     private let server: String
     private var state: MXSessionState
     private var wait: (isForLimit: Bool, end: Date)?
-    /// The homeserver does not take the login any more.
+    /// Whether the homeserver no longer accepts the login.
     private var isLoginOver = false
 
-    /// Of a session that has just begun.
+    /// Creates the status of a new session.
     init(_ server: String) { (self.server, state) = (server, .initialised) }
 
     mutating func changed(to new: MXSessionState) {
@@ -24,7 +24,7 @@ struct ConnectionStatus {
         }
     }
 
-    /// - Parameter retryAfter: Nil: it was no sync, or is not tried again.
+    /// - Parameter retryAfter: `nil` if this was not a sync or is not retried.
     mutating func failed(_ error: any Error, retryAfter: Duration?, now: Date = Date()) {
         guard let retryAfter else {
             isLoginOver = isLoginOver || Self.isRefusedLogin(error)
@@ -40,7 +40,7 @@ struct ConnectionStatus {
         (error as? MXError)?.status == 401 || (error as? MatrixError)?.code == .unauthenticated
     }
 
-    /// For people; nil while all is well.
+    /// The status as a message; `nil` if all is well.
     var words: String? {
         if isLoginOver { return Self.loginIsOver }
         return switch state {

@@ -2,9 +2,9 @@ import Basics
 import CommandKit
 import MatrixSDK
 
-/// What commands say of encryption without being asked, on standard error.
+/// Encryption notices that commands print on standard error without being asked.
 extension MatrixAccount {
-    /// Says each alarm of a session once.
+    /// Reports each alarm of a session once.
     func watchAlarms(of session: MXSession) {
         let told = Lock<Set<MXCryptoAlarm>>([])
         _ = session.observeReports { report in
@@ -16,9 +16,9 @@ extension MatrixAccount {
         }
     }
 
-    /// Says that the device is not verified, once for each store.
+    /// Mentions that the device is not verified, once for each store.
     ///
-    /// - Parameter file: The store that the session has; nil if another process has it, which says so itself.
+    /// - Parameter file: The session's store; `nil` if another process has it, which reports this itself.
     func mentionVerification(of session: MXSession, in file: MXFileStore?) {
         guard let file, let advice = session.crypto?.crossSigning.state.advice,
             let note = try? file.note(Self.verificationNote) ?? "", note.isEmpty
@@ -27,7 +27,7 @@ extension MatrixAccount {
         try? file.setNote(Self.verificationNote, "said")
     }
 
-    /// The same of a session that goes on, as soon as the homeserver has told whether it is.
+    /// Like ``mentionVerification(of:in:)``, for a running session, as soon as the homeserver has provided the state.
     func mentionVerificationOnceKnown(of session: MXSession, in file: MXFileStore?) async {
         guard let file, session.hasKeys, let crypto = session.crypto else { return }
         while session.state != .closed {
@@ -40,7 +40,7 @@ extension MatrixAccount {
         }
     }
 
-    /// The name of the note that it was said.
+    /// The name of the note that records the mention.
     private static let verificationNote = "not verified"
 }
 
@@ -54,7 +54,7 @@ extension MXCrossSigning.State {
         }
     }
 
-    /// How to verify this device; nil if it is verified, or nobody knows.
+    /// Advice on verifying this device; `nil` if it is verified or its state is unknown.
     fileprivate var advice: TerminalText? {
         switch self {
         case .crossSigningExists:
@@ -73,7 +73,7 @@ extension MXCrossSigning.State {
 }
 
 extension MXCryptoAlarm {
-    /// What has happened, and what to do.
+    /// Returns what has happened and what to do.
     fileprivate func advice(for me: String) -> TerminalText {
         switch self {
         case .ownKeysReplaced:

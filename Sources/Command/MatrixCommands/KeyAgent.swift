@@ -6,20 +6,21 @@ import MatrixSDK
 import NIOCore
 import NIOPosix
 
-/// Encrypts and decrypts for the other commands of a login while this process has its keys, as ssh-agent does for ssh: one
-/// process at a time may use them.
+/// Encrypts and decrypts for the other commands of a login while this process owns its keys, like ssh-agent for ssh:
+/// only one process at a time can use them.
 ///
-/// It listens on a socket in the folder of the store, which only the user can enter. A connection carries one request, up to
-/// its end, and one answer. Until then the agent says every second that it is there, from the beginning on: a process that is
-/// stopped still has connections, which the system accepts for it.
+/// It listens on a socket in the folder of the store, which only the user can access. A connection carries one request,
+/// up to its end, and one answer. Until then the agent sends a sign of life every second, from the start: the system
+/// accepts connections even for a process that is stopped.
 final class KeyAgent: Sendable {
-    /// Bytes of a request: as many events as a command shows, each as large as the homeserver takes.
+    /// The maximum size of a request, in bytes: all events that a command shows, each as large as the homeserver
+    /// allows.
     private static let maximumRequestSize = 64 << 20
 
     private let listener: NIOAsyncChannel<any Channel, Never>
     private let task: Task<Void, Never>
 
-    /// Listens from then on. What another process has left at the place is removed: call it as the owner of the store only.
+    /// Starts listening. Removes the socket of an earlier process: call it only as the owner of the store.
     static func start(_ keys: some RoomKeys, for store: MatrixStore) async throws(CommandFailure) -> KeyAgent {
         do {
             let folder = try AgentFolder(of: store)
@@ -35,7 +36,7 @@ final class KeyAgent: Sendable {
     ) {
         self.listener = listener
         task = Task {
-            // NIO deletes the socket by its path when it is closed: until then the path must lead here.
+            // NIO deletes the socket by its path when closing it: the path must be valid until then.
             defer { withExtendedLifetime(folder) {} }
             try? await listener.executeThenClose { connections in
                 await withDiscardingTaskGroup { group in
@@ -44,14 +45,14 @@ final class KeyAgent: Sendable {
                             group.addTask { try? await Self.serve(channel, keys) }
                         }
                     } catch {
-                        return  // it is closed
+                        return  // closed
                     }
                 }
             }
         }
     }
 
-    /// Takes no more requests; one that is being done is given up.
+    /// Stops accepting requests and cancels the current one.
     func stop() { task.cancel() }
 
     private static func serve(_ channel: any Channel, _ keys: some RoomKeys) async throws {
@@ -75,7 +76,7 @@ final class KeyAgent: Sendable {
         }
     }
 
-    /// Nothing to a reader of JSON.
+    /// Ignored by a JSON reader.
     private static let signOfLife = "\n"
 }
 
@@ -84,9 +85,9 @@ struct KeyAgentClient: RoomKeys {
     private let store: MatrixStore
     private let socket: AgentSocket
 
-    /// Nil if there is none.
+    /// Returns `nil` if there is none.
     ///
-    /// - Parameter patience: How long the agent may be silent.
+    /// - Parameter patience: The maximum time that the agent may be silent.
     init?(of store: MatrixStore, patience: Duration = .seconds(10)) async {
         self.store = store
         socket = AgentSocket(store, patience: patience)
@@ -157,7 +158,7 @@ struct KeyAgentClient: RoomKeys {
         return answer
     }
 
-    /// - Parameter mayBeDone: What was asked for.
+    /// - Parameter mayBeDone: Whether the request may have been carried out.
     private func hasEnded(mayBeDone: Bool) -> CommandFailure {
         CommandFailure(
             .unavailable,
@@ -183,16 +184,16 @@ struct KeyAgentClient: RoomKeys {
         "the process that has the keys of this login is another version of pusher-cli: end it, then try again")
 }
 
-/// Where agent and clients meet. The path is as long as the user's folders are, and an address may have 107 bytes: it is
-/// given relative to a descriptor of the folder, ``AgentFolder``.
+/// The meeting point of agent and clients. The path depends on the user's folders, but an address is limited to 107
+/// bytes, so it is relative to a descriptor of the folder, ``AgentFolder``.
 private struct AgentSocket: Sendable {
     private let store: MatrixStore
     private let patience: Duration
 
-    /// - Parameter patience: How long the other side may be silent before a connection fails with ``AgentSilence``.
+    /// - Parameter patience: The time after which a connection fails with ``AgentSilence`` if the other side is silent.
     init(_ store: MatrixStore, patience: Duration = .zero) { (self.store, self.patience) = (store, patience) }
 
-    /// Its connections are to be given to ``opened(_:)``.
+    /// Pass its connections to ``opened(_:)``.
     func listen(in folder: AgentFolder) async throws -> NIOAsyncChannel<any Channel, Never> {
         try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -202,8 +203,8 @@ private struct AgentSocket: Sendable {
             }
     }
 
-    /// A connection that has come, to be read and written. Those that come while the agent is stopped never are: NIO's wrapper
-    /// ends the process if nobody uses it.
+    /// Returns an accepted connection, ready for reading and writing. Those that arrive while the agent stops never
+    /// are: NIO's wrapper traps if it is not used.
     static func opened(_ channel: any Channel) async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
         let connection = try await channel.eventLoop.submit { try wrap(channel) }.get()
         try await channel.setOption(.autoRead, value: true).get()
@@ -214,7 +215,7 @@ private struct AgentSocket: Sendable {
         let folder = try AgentFolder(of: store)
         defer { withExtendedLifetime(folder) {} }
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connectTimeout(.seconds(60))  // of a busy machine: who does not listen refuses at once
+            .connectTimeout(.seconds(60))  // for a busy machine; without a listener, connecting fails at once
             .connect(unixDomainSocketPath: folder.socketPath) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
@@ -241,13 +242,13 @@ private final class AgentFolder: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Short, whatever the folder is called. It leads there as long as this is alive.
+    /// The path of the socket: short whatever the folder's name, and valid for the lifetime of this object.
     var socketPath: String { "/proc/self/fd/\(descriptor)/agent" }
 }
 
-/// Nothing has come for longer than an agent that runs is silent.
+/// The other side was silent for longer than a running agent.
 private struct AgentSilence: Error {
-    /// Fails the connection with it.
+    /// Fails the connection with this error.
     final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -260,7 +261,7 @@ private struct AgentSilence: Error {
 }
 
 extension NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator {
-    /// All bytes up to the end; nil if there are more.
+    /// Returns all bytes up to the end; `nil` if there are more than the limit.
     fileprivate mutating func rest(limit: Int) async throws -> [UInt8]? {
         var bytes: [UInt8] = []
         while let buffer = try await next(isolation: #isolation) {

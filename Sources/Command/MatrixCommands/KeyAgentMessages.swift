@@ -4,7 +4,7 @@ import JSONBytes
 import MatrixProtocol
 import MatrixSDK
 
-/// What a command asks of the key agent, as one JSON object.
+/// A request to the key agent, as a JSON object.
 enum KeyAgentRequest {
     case send(content: JSONView, roomID: String, transactionID: String?)
     case upload(path: String, mimeType: String, caption: String?, roomID: String)
@@ -35,7 +35,7 @@ enum KeyAgentRequest {
         return object.text
     }
 
-    /// Nil if it is none.
+    /// Returns `nil` if it is not a request.
     init?(_ json: JSONView) {
         if json["own_devices"]?.bool == true {
             self = .ownDevices
@@ -55,7 +55,7 @@ enum KeyAgentRequest {
         }
     }
 
-    /// Does it.
+    /// Carries out the request.
     func performed(with keys: some RoomKeys) async -> KeyAgentAnswer {
         do {
             switch self {
@@ -79,12 +79,12 @@ enum KeyAgentRequest {
     }
 }
 
-/// What the key agent answers, as one JSON object.
+/// An answer of the key agent, as a JSON object.
 enum KeyAgentAnswer {
     case sent(String)
-    /// What is inside of each event, or why that is not known; nil of one that is not encrypted.
+    /// The decrypted content of each event, or the reason why it is unknown; `nil` for unencrypted ones.
     case read([(record: JSONView?, shield: MXMessageShield)])
-    /// Why the keys of earlier messages could not be given; nil if they were.
+    /// The reason why the keys of earlier messages could not be shared; `nil` on success.
     case invited(withoutKeys: String?)
     case ownDevices([String: DeviceStanding])
     case failed(CommandFailure)
@@ -115,7 +115,7 @@ enum KeyAgentAnswer {
         return object.text
     }
 
-    /// Nil if it is none.
+    /// Returns `nil` if it is not an answer.
     init?(_ json: JSONView) {
         if let id = json["event_id"]?.string {
             self = .sent(id)

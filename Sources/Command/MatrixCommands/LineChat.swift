@@ -5,12 +5,12 @@ import MatrixKitTerminal
 import MatrixProtocol
 import MatrixSDK
 
-/// A chat in one room that draws nothing: each message is a line, and each line that is entered is sent.
+/// A chat in one room as plain lines: each message is printed on a line, and each entered line is sent.
 @MainActor
 final class LineChat: MXKDataSourceDelegate {
     private let chat: MatrixChat
     private var source: MXKRoomDataSource?
-    /// What was last said about each event.
+    /// The last output for each event.
     private var printed: [String: Printed] = [:]
 
     private struct Printed {
@@ -18,7 +18,7 @@ final class LineChat: MXKDataSourceDelegate {
         var isReadable: Bool
     }
 
-    /// Messages from before that are printed first.
+    /// The number of earlier messages printed first.
     private static let history: UInt = 10
 
     init(_ chat: MatrixChat) { self.chat = chat }
@@ -31,7 +31,7 @@ final class LineChat: MXKDataSourceDelegate {
         guard let wanted else {
             throw CommandFailure(.wrongUse, "without drawing, chat needs the room: pusher-cli matrix chat --plain ROOM")
         }
-        // The rooms that are stored are enough to begin with.
+        // The stored rooms are enough to start.
         if chat.session.rooms.isEmpty { try await chat.session.start() }
         chat.start()
         let room = try await wanted.room(in: chat.session, for: chat.account)
@@ -44,7 +44,7 @@ final class LineChat: MXKDataSourceDelegate {
         printNew()
         let lines = LineSource(readAhead: 10, maximumLength: 64 << 10)
         _ = try await SignalWatch.interrupting { [weak self] in
-            // The end of the input is the end of the chat. At a terminal, a signal comes first.
+            // The chat ends with the input. At a terminal, a signal comes first.
             try await withTaskCancellationHandler {
                 while let line = try await lines.next(atMost: 1).first { await self?.send(line) }
             } onCancel: {
@@ -72,7 +72,7 @@ final class LineChat: MXKDataSourceDelegate {
         }
     }
 
-    // MARK: What is new
+    // MARK: New messages
 
     func cellViewClass(for cellData: MXKCellData) -> (any MXKCellRendering.Type)? { nil }
 
@@ -80,7 +80,7 @@ final class LineChat: MXKDataSourceDelegate {
 
     func dataSource(_ dataSource: MXKDataSource, didCellChange changes: Any?) { printNew() }
 
-    /// Messages of our own are printed when the homeserver has them. One that has changed since is printed again.
+    /// Prints new and changed messages. Own messages are printed when the homeserver has received them.
     private func printNew() {
         guard let source else { return }
         let bubbles = (0..<source.numberOfCells).compactMap { source.cellData(at: $0) as? MXKRoomBubbleCellData }
@@ -94,7 +94,7 @@ final class LineChat: MXKDataSourceDelegate {
         }
     }
 
-    /// - Returns: Whether standard output takes more.
+    /// - Returns: Whether standard output accepts more.
     private func say(
         _ component: MXKRoomBubbleComponent, of bubble: MXKRoomBubbleCellData, _ formatter: MXKEventFormatter
     ) -> Bool {

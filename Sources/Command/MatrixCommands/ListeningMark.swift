@@ -1,22 +1,22 @@
 import Foundation
 
-/// How far `listen` has told what happened, kept for the next one.
+/// The position up to which `listen` has reported events, stored for the next run.
 struct ListeningMark: Codable {
-    /// Under which it is noted in the store.
+    /// The name of the note in the store.
     static let name = "listening"
 
-    /// A point of the homeserver's stream: all that came before it was told.
+    /// A position in the homeserver's stream; everything before it was reported.
     let token: String
-    /// When that was.
+    /// The time of that position.
     let date: Date
-    /// Ids of events after it that were told, too.
+    /// Ids of later events that were also reported.
     var told: Set<String> = []
 
     init(token: String) {
         (self.token, date) = (token, Date())
     }
 
-    /// Nil if it is not one.
+    /// Returns `nil` if the text is not a mark.
     init?(_ text: String) {
         guard let mark = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
         self = mark

@@ -2,18 +2,18 @@ package import CommandKit
 import Foundation
 package import MatrixSDK
 
-/// The account that commands act for.
+/// The account for which commands act.
 package struct MatrixAccount: Sendable {
     package let client: MXRestClient
     let userID: String
     let store: MatrixStore
-    /// The homeserver, for people.
+    /// The homeserver, for messages.
     let serverName: String
     private let file: MatrixCredentialFile
-    /// As it was: the client forgets its own with the login.
+    /// The original token: the client discards its own with the login.
     private let token: String?
 
-    /// One that is logged in.
+    /// Creates an account for a login.
     package init(
         _ options: MXRestClientOptions, in file: MatrixCredentialFile = MatrixCredentialFile()
     ) throws(CommandFailure) {
@@ -27,24 +27,24 @@ package struct MatrixAccount: Sendable {
         client.observeUnauthenticated { ending in
             // After a soft logout the device can log in again.
             guard !ending.isSoftLogout else { return }
-            // A session that has the store open erases it itself.
+            // A session that has the store open deletes it itself.
             try? file.remove(credentials.accessToken) { () throws(MatrixError) in try store.delete() }
         }
     }
 
-    /// The login is over: nothing that is kept of it stays.
+    /// Removes everything stored about a login that has ended.
     func removeLogin() throws {
         try file.remove(token) { () throws(MatrixError) in try store.delete() }
         try ChatDrafts().remove(of: userID)
     }
 
-    /// A session without a store: see ``openStore(of:patience:)``.
+    /// Creates a session without a store: see ``openStore(of:patience:)``.
     ///
-    /// - Parameter beginsEncryption: Whether a login without keys gets some. One that has them uses them in any case: the
-    ///   homeserver gives other devices' keys once.
+    /// - Parameter beginsEncryption: Whether to create keys for a login without any. Existing keys are used in any
+    ///   case: the homeserver delivers other devices' keys only once.
     func makeSession(beginsEncryption: Bool = false) -> MXSession {
         var options = MXSessionOptions()
-        // As many as it takes to find the newest message of most rooms.
+        // Enough to find the newest message of most rooms.
         options.initialTimelineLimit = 10
         options.timelineLimit = 100
         options.reconnectPolicy = .exponential(maximumDelay: .seconds(30))
@@ -56,16 +56,16 @@ package struct MatrixAccount: Sendable {
         return session
     }
 
-    /// Rooms as they are now, the one with the newest message first.
+    /// Returns the current rooms, the one with the newest message first.
     func rooms() async throws -> [MXRoomSummary] {
         try await withSession { session in session.roomsSummaries }
     }
 
-    /// A session that is up to date, and does not go on: what is stored of the account, and one sync from there.
+    /// Runs `body` with an up-to-date session that does not keep syncing: the stored account plus one sync.
     ///
     /// - Parameters:
-    ///   - patience: How long to wait for another process that has the store, before a copy is taken.
-    ///   - mentionsVerification: Whether a device that is not verified matters to `body`.
+    ///   - patience: How long to wait for another process that has the store, before making a copy.
+    ///   - mentionsVerification: Whether an unverified device matters to `body`.
     func withSession<Value>(
         patience: Duration = .zero, beginsEncryption: Bool = false, mentionsVerification: Bool = false,
         _ body: (MXSession) async throws -> Value
@@ -94,7 +94,7 @@ package struct MatrixAccount: Sendable {
         }
     }
 
-    /// The same for what needs the keys of this login, which one process has at a time.
+    /// Like `withSession`, for work that needs the keys of this login, which one process has at a time.
     func withKeys<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
         try await withSession(patience: Self.keyPatience, beginsEncryption: true) { session in
             guard session.hasKeys else { throw keysAreInUse }
@@ -102,14 +102,14 @@ package struct MatrixAccount: Sendable {
         }
     }
 
-    /// The same for what another process that has the keys does as well: see ``KeyAgent``.
+    /// Like `withKeys`, for work that another process with the keys can also do: see ``KeyAgent``.
     func withRoomKeys<Value>(_ body: (any RoomKeys) async throws -> Value) async throws -> Value {
         if let agent = await keyAgent { return try await body(agent) }
         return try await withSession(
             patience: Self.keyPatience, beginsEncryption: true, mentionsVerification: true
         ) { session in
             if session.hasKeys { return try await body(SessionKeys(session: session, account: self)) }
-            // It may have begun to listen meanwhile.
+            // Another process may have started listening in the meantime.
             guard let agent = await keyAgent else { throw keysAreInUse }
             return try await body(agent)
         }
@@ -119,14 +119,15 @@ package struct MatrixAccount: Sendable {
         get async { store.ownership == .free ? nil : await KeyAgentClient(of: store) }
     }
 
-    /// The same with a session that goes on.
+    /// Like `withKeys`, with a session that keeps syncing.
     func withRunningKeys<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
         let session = makeSession(beginsEncryption: true)
         defer { session.close() }
         _ = await openStore(of: session, patience: Self.keyPatience)
         guard session.hasKeys else { throw keysAreInUse }
         try await session.start()
-        // Also what went wrong is said to others: a verification that ends. In a task of its own: Ctrl-C cancels this one.
+        // Failures are sent to others, too, such as a cancelled verification. A separate task, because Ctrl-C cancels
+        // this one.
         func settle() async { await Task { await session.settleEncryption() }.value }
         do {
             let value = try await body(session)
@@ -152,24 +153,24 @@ package struct MatrixAccount: Sendable {
             """, lacksKeys: true)
     }
 
-    /// Whether a room is encrypted, as the store or the homeserver says: no server can switch encryption off.
+    /// Returns whether the store or the homeserver has the room as encrypted: no server can turn encryption off.
     func isEncrypted(_ roomID: String) async throws -> Bool {
         if try store.isEncrypted(roomID) { return true }
         return try await client.isEncrypted(roomID)
     }
 
-    /// A room of which the homeserver says that it is encrypted. No message goes there in clear, whatever syncs say.
+    /// Returns a room that the homeserver calls encrypted. No message to it is sent unencrypted, whatever syncs say.
     func encryptedRoom(_ roomID: String, in session: MXSession) async throws -> MXRoom {
         let room = try await RoomReference(roomID).room(in: session, for: self)
         if !room.summary.isEncrypted {
-            // A homeserver that has said so before may not say how any more.
+            // The homeserver may no longer provide the content.
             let content = try? await client.stateEvent(ofRoom: roomID, eventType: .roomEncryption)
             try session.noteEncryption(of: roomID, content)
         }
         return room
     }
 
-    /// Events of a room with what is inside, as far as the keys are here.
+    /// Returns the events of a room, decrypted as far as keys are available.
     func read(_ events: [MXEvent], in roomID: String) async throws -> [ReadEvent] {
         let isEncrypted = try events.contains(where: \.isEncrypted) || !events.isEmpty && store.isEncrypted(roomID)
         guard isEncrypted else { return events.map { ReadEvent(event: $0) } }
@@ -181,8 +182,8 @@ package struct MatrixAccount: Sendable {
         }
     }
 
-    /// Gives a new login keys, so that others can send it those of their messages from now on. What fails is done by the next
-    /// command that needs them.
+    /// Creates keys for a new login, so that others can share theirs for their messages from now on. The next command
+    /// that needs keys retries what has failed.
     func beginEncryption() async {
         let session = makeSession(beginsEncryption: true)
         defer { session.close() }
@@ -190,7 +191,7 @@ package struct MatrixAccount: Sendable {
         await session.beginEncryption()
     }
 
-    /// A second one would take keys away from the first, which the homeserver sends once.
+    /// A second listener would take keys from the first, because the homeserver sends them once.
     var isListenedTo: CommandFailure {
         CommandFailure(
             .unavailable,
@@ -200,10 +201,10 @@ package struct MatrixAccount: Sendable {
             """)
     }
 
-    /// How long another process that has the keys is waited for: most commands end soon.
+    /// The time to wait for another process that has the keys: most commands end soon.
     private static let keyPatience = Duration.seconds(10)
 
-    /// Makes a room known as the chat with a user.
+    /// Marks a room as a direct chat with a user.
     func addDirectRoom(_ roomID: String, with user: String) async throws {
         var rooms = try await client.accountData(ofType: "m.direct")?.foundation as? [String: Any] ?? [:]
         rooms[user] = (rooms[user] as? [String] ?? []) + [roomID]

@@ -1,7 +1,7 @@
 import Foundation
 import MatrixSDK
 
-/// A chat of an account: its session, which goes on by itself.
+/// The chat of an account: its continuously syncing session.
 @MainActor
 final class MatrixChat {
     let account: MatrixAccount
@@ -9,16 +9,16 @@ final class MatrixChat {
     private let file: MXFileStore?
     private var agent: KeyAgent?
 
-    /// A command that is about to end is waited for.
+    /// The time to wait for a command that is about to end.
     static let patience = Duration.seconds(2)
 
     private init(_ account: MatrixAccount, _ session: MXSession, _ file: MXFileStore?, agent: KeyAgent?) {
         (self.account, self.session, self.file, self.agent) = (account, session, file, agent)
     }
 
-    /// Opens what is stored. The homeserver is not asked yet.
+    /// Opens the stored data without contacting the homeserver.
     ///
-    /// - Parameter patience: How long another process that has the store is waited for.
+    /// - Parameter patience: How long to wait for another process that has the store.
     /// - Throws: If another process has the keys of the login.
     static func open(_ account: MatrixAccount, patience: Duration = patience) async throws -> MatrixChat {
         let session = account.makeSession(beginsEncryption: true)
@@ -34,7 +34,7 @@ final class MatrixChat {
         return MatrixChat(account, session, store.file, agent: agent)
     }
 
-    /// Syncs until ``close()``, over every outage.
+    /// Syncs until ``close()``, retrying after every failure.
     func start() {
         let (account, session, file) = (account, session, file)
         Task {
@@ -48,7 +48,7 @@ final class MatrixChat {
         session.close()
     }
 
-    /// Logs out: the homeserver is told first, then everything that is kept of the login goes.
+    /// Logs out: notifies the homeserver first, then deletes everything stored about the login.
     func logOut() async throws {
         try await session.logout()
         close()

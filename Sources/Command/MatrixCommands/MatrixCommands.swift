@@ -1,4 +1,4 @@
 package import ArgumentParser
 
-/// `matrix`, with its subcommands.
+/// The command `matrix` with its subcommands.
 package let matrixCommands: [any ParsableCommand.Type] = [MatrixCommand.self]

@@ -2,14 +2,14 @@ import CommandKit
 import Foundation
 import MatrixSDK
 
-/// Who is logged in, with the token. Beside the login that all commands are for there may be others, for `chat`.
+/// The stored login with its token. Besides the login that all commands use, there can be others for `chat`.
 package struct MatrixCredentialFile {
     private static let name = "matrix.json"
     private static let prefix = "matrix-%40"
 
     private let store: UserFile
 
-    /// - Parameter user: Whose login beside the first it is; nil for the first.
+    /// - Parameter user: The user of an additional login; `nil` for the first one.
     package init(beside user: String? = nil) {
         let encoded = user?.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["-", ".", "_"]))
         self.init(named: encoded.map { "matrix-\($0).json" } ?? Self.name)
@@ -19,7 +19,7 @@ package struct MatrixCredentialFile {
         store = UserFile(name, ifReadByOthers: "log out everywhere and log in again")
     }
 
-    /// Those that are there, the first login before the others, which are in the order of their names.
+    /// All stored logins: the first one, then the others by name.
     static var all: [MatrixCredentialFile] {
         let first = MatrixCredentialFile()
         let names = (try? FileManager.default.contentsOfDirectory(atPath: first.store.folder.path)) ?? []
@@ -27,7 +27,7 @@ package struct MatrixCredentialFile {
         return (first.store.exists ? [first] : []) + others.map { MatrixCredentialFile(named: $0) }
     }
 
-    /// The one of a user: `@alice:example.org`, or `alice` where that is no more than one.
+    /// Returns the login of a user: `@alice:example.org`, or `alice` if that is unique.
     static func of(_ user: String) throws(CommandFailure) -> MatrixCredentialFile {
         var fitting: [MatrixCredentialFile] = []
         for file in all {
@@ -52,7 +52,7 @@ package struct MatrixCredentialFile {
         return credentials
     }
 
-    /// Nil if nobody is logged in.
+    /// Returns `nil` if there is no login.
     func loadIfPresent() throws(CommandFailure) -> MXCredentials? {
         guard let data = try store.read() else { return nil }
         guard let credentials = try? JSONDecoder().decode(MXCredentials.self, from: data),
@@ -64,7 +64,7 @@ package struct MatrixCredentialFile {
         return credentials
     }
 
-    /// - Parameter old: What is replaced; nil for nothing. If it is something else by now, somebody has logged in meanwhile.
+    /// - Parameter old: The login to replace, if any. If the file has changed, another process has logged in.
     func save(_ credentials: MXCredentials, insteadOf old: MXCredentials?) throws(CommandFailure) {
         guard let data = try? JSONEncoder().encode(credentials) else {
             throw CommandFailure(.badData, "the credentials cannot be written as JSON")
@@ -77,9 +77,9 @@ package struct MatrixCredentialFile {
         }
     }
 
-    /// The login with this token is over. What another login has left there meanwhile stays.
+    /// Removes the login with this token. A newer login in the same file stays.
     ///
-    /// - Parameter others: Removes what else there is of the login; not called if there is another login.
+    /// - Parameter others: Removes everything else of the login; not called if there is a newer login.
     func remove(_ accessToken: String?, and others: () throws(MatrixError) -> Void = {}) throws {
         let result = try store.locking { () throws(CommandFailure) -> Result<Void, MatrixError> in
             if let present = try loadIfPresent() {
@@ -91,6 +91,6 @@ package struct MatrixCredentialFile {
         try result.get()
     }
 
-    /// Makes the folder, and keeps others out of it.
+    /// Creates the folder and makes it private.
     func makeFolder() throws(CommandFailure) { try store.makeFolder() }
 }

@@ -14,7 +14,7 @@ extension MXError: ReportableError {
         }
     }
 
-    /// What helps if the login is dead; nil if it is not.
+    /// Advice if the login is no longer valid; `nil` otherwise.
     var advice: String? {
         guard errcode == kMXErrCodeStringUnknownToken else { return nil }
         return "log in again, with pusher-cli matrix login"

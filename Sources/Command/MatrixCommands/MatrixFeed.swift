@@ -5,36 +5,36 @@ import MatrixProtocol
 import MatrixSDK
 import PusherSwift
 
-/// What of an account's events is to be printed, and the session that they come from.
+/// The selected events of an account, and the session that provides them.
 final class MatrixFeed: Feed {
-    /// What is told of the time before.
+    /// The earlier events to report.
     enum Past {
         case nothing
-        /// What has come since the last listening.
+        /// Events since the last `listen`.
         case missed
-        /// What is stored or can be fetched since a moment.
+        /// Events since a point in time, stored or fetched.
         case since(Date)
     }
 
     private struct State {
-        /// Ids of the rooms wanted, as far as they are known; nil is every room, and the account.
+        /// The ids of the selected rooms, as far as known; `nil` selects every room and the account.
         var roomIDs: Set<String>?
         var sync = MXSessionState.initialised
-        /// Said once until the sync runs again.
+        /// A failure, reported once until the sync runs again.
         var failure: String?
-        /// Whether the first sync is over.
+        /// Whether the first sync has finished.
         var hasRun = false
         var areNamesResolved = false
         var file: MXFileStore?
-        /// While it has the keys of the login.
+        /// The key agent, while this process has the keys of the login.
         var agent: KeyAgent?
-        /// Whether another process has the store. Its keys must not be received here.
+        /// Whether another process has the store. Keys meant for it must not be received here.
         var isCopy = false
-        /// How far the stream was told, by this run or an earlier one.
+        /// The position up to which the stream was reported, by this run or an earlier one.
         var mark: ListeningMark?
-        /// Of events before the first sync is over, only what has come since this is told; nil is none.
+        /// The mark from which events before the end of the first sync are reported; `nil` reports none.
         var caughtUpFrom: ListeningMark?
-        /// From when on a message may wait for its sender's keys.
+        /// The time from which a message may wait for its sender's keys.
         var waitsForKeys = ContinuousClock.now
     }
 
@@ -42,7 +42,7 @@ final class MatrixFeed: Feed {
     private let session: MXSession
     private let client: MXRestClient
     private let rooms: [RoomReference]
-    /// Only what the user's push rules say is to be told.
+    /// Whether to report only events for which the user's push rules notify.
     private let isNotificationsOnly: Bool
     private let past: Past
     private let accountChannel: String
@@ -50,7 +50,7 @@ final class MatrixFeed: Feed {
     private let state: Lock<State>
 
     /// - Parameters:
-    ///   - rooms: None is every room, and the account.
+    ///   - rooms: The rooms to select; empty selects every room and the account.
     init(_ account: MatrixAccount, rooms: [RoomReference], isNotificationsOnly: Bool, past: Past) {
         self.account = account
         session = account.makeSession(beginsEncryption: true)
@@ -59,7 +59,7 @@ final class MatrixFeed: Feed {
         state = Lock(State(roomIDs: rooms.isEmpty ? nil : Set(rooms.filter(\.isID).map(\.text))))
         accountChannel = "matrix:" + account.userID
         serverName = account.serverName
-        // Nobody waits for these callbacks; the main queue may be blocked by whoever reads the output.
+        // No caller waits for these callbacks, and a slow reader of the output may block the main queue.
         account.client.completionQueue = DispatchQueue(label: "matrix")
     }
 
@@ -84,7 +84,7 @@ final class MatrixFeed: Feed {
         }
     }
 
-    /// A command that is about to end is waited for, so that others find this one's store.
+    /// The time to wait for a command that is about to end, so that others find this process's store.
     private static let patience = Duration.seconds(2)
 
     private func openStore() async throws(CommandFailure) {
@@ -113,7 +113,7 @@ final class MatrixFeed: Feed {
         }
     }
 
-    /// Beside a process that must get the keys of encrypted rooms this one cannot go on in such a room.
+    /// Throws if the event requires keys of encrypted rooms that another process must receive.
     private func checkKeys(_ event: RealtimeEvent) throws(CommandFailure) {
         guard [MXEventType.roomEncryption.identifier, MatrixEventName.join].contains(event.eventName),
             state.withLock({ $0.isCopy }),
@@ -122,7 +122,7 @@ final class MatrixFeed: Feed {
         throw account.isListenedTo
     }
 
-    /// Of all rooms, by the time that the senders' servers give.
+    /// Reports the history of all rooms, ordered by the time of the senders' servers.
     private func tellHistory(since date: Date, _ report: @escaping @Sendable (FeedReport) -> Void) async throws {
         try await session.syncOnce()
         try resolveNames()
@@ -139,7 +139,8 @@ final class MatrixFeed: Feed {
                 EventStream.queue.async { report(.news(FeedNews(record: .gap(PusherGap(gap))))) }
             }
         }
-        // A device may have been signed since its keys were asked for. Without an answer it is judged by what is known.
+        // A device may have been signed since its keys were requested. If the server does not answer, the known state
+        // counts.
         try? await session.crypto?.downloadKeys(Array(Set(events.filter { $0.wireType != $0.type }.map(\.sender))))
         for event in events.sorted(by: { $0.originServerTs < $1.originServerTs }) {
             let roomID = event.roomId ?? ""
@@ -166,7 +167,7 @@ final class MatrixFeed: Feed {
         }
     }
 
-    /// Finds the rooms that are wanted by their names, after the first sync.
+    /// Finds the rooms that were selected by name, after the first sync.
     private func resolveNames() throws(CommandFailure) {
         let areResolved = state.withLock { state in
             defer { state.areNamesResolved = true }
@@ -186,7 +187,7 @@ final class MatrixFeed: Feed {
         session.close()
     }
 
-    // MARK: How far it has come
+    // MARK: Position
 
     func wrote(_ event: RealtimeEvent) {
         guard let id = MatrixEventRecord(event).event?.eventId, !id.isEmpty else { return }
@@ -198,25 +199,25 @@ final class MatrixFeed: Feed {
         saveMark()
     }
 
-    /// What cannot be saved is told again by the next one.
+    /// Saves the mark. If that fails, the next run reports the events again.
     private func saveMark() {
         let (file, mark) = state.withLock { ($0.file, $0.mark) }
         if let file, let mark { try? file.setNote(ListeningMark.name, mark.text) }
     }
 
-    /// Only a login that is not valid any more ends a sync.
+    /// Only an invalid login ends a sync.
     func end(by failure: SourceFailure) -> ExitStatus? { .refused }
 
     var isFailing: Bool { state.withLock { $0.failure != nil } }
 
-    // MARK: What comes
+    // MARK: Events
 
     func news(of event: RealtimeEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews? {
         guard event.eventName != MatrixEventName.syncState || event.channelName != accountChannel else {
-            return nil  // told as a state
+            return nil  // reported as a state
         }
         try checkKeys(event)
-        if !state.withLock({ $0.hasRun }) { try resolveNames() }  // caught up with: the sync behind it is applied
+        if !state.withLock({ $0.hasRun }) { try resolveNames() }  // catching up: the sync that contains it has been applied
         return record(of: event, withNames: forPeople).map { record in
             FeedNews(record: .matrixEvent(record), counts: record.counts)
         }
@@ -235,11 +236,11 @@ final class MatrixFeed: Feed {
     private struct StateChange {
         let old: MXSessionState
         let new: MXSessionState
-        /// Whether the first sync is over with it.
+        /// Whether this change ends the first sync.
         var isFirstRun = false
     }
 
-    /// Nil if it is no change.
+    /// Returns `nil` if the state is unchanged.
     private func stateChange(to new: MXSessionState) -> StateChange? {
         state.withLock { state in
             guard new != state.sync else { return nil }
@@ -251,12 +252,12 @@ final class MatrixFeed: Feed {
         }
     }
 
-    /// Nil if nobody wants to see it.
+    /// Returns `nil` if the event is not selected.
     ///
-    /// - Parameter withNames: Whether it is for people.
+    /// - Parameter withNames: Whether to look up names for display.
     private func record(of event: RealtimeEvent, withNames: Bool) -> MatrixEventRecord? {
         let (hasRun, roomIDs, from) = state.withLock { ($0.hasRun, $0.roomIDs, $0.caughtUpFrom) }
-        // What comes before, and is not caught up with, is as old as the account.
+        // Events from before, apart from those being caught up with, may be as old as the account.
         guard hasRun || from != nil, event.notify || !isNotificationsOnly else { return nil }
         var record = MatrixEventRecord(event)
         if !hasRun, let from {
@@ -283,8 +284,8 @@ final class MatrixFeed: Feed {
         else { return .none }
         let shield = crypto.shield(of: event)
         guard shield == .unsignedDevice || shield == .unknownDevice else { return shield }
-        // The device may have been signed since its keys were asked for. A sender's server that does not answer must not hold
-        // up the stream again and again.
+        // The device may have been signed since its keys were requested. A sender's server that does not answer must
+        // not delay the stream repeatedly.
         guard state.withLock({ $0.waitsForKeys <= .now }) else { return shield }
         let isAnswered = DispatchSemaphore(value: 0)
         Task {
@@ -297,7 +298,7 @@ final class MatrixFeed: Feed {
         return crypto.shield(of: event)
     }
 
-    /// What of the room's events is needed to tell of one.
+    /// Returns the earlier messages of the room that an event refers to.
     private static func context(of event: MXEvent, in room: MXRoom) -> MatrixEventText.Context {
         var context = MatrixEventText.Context()
         if let answered = event.replyToEventId.flatMap(room.storedEvent)?.sender {
@@ -309,7 +310,7 @@ final class MatrixFeed: Feed {
         let levels = room.state?.powerLevels
         func mayEnd(_ user: String) -> Bool { user == start.sender || levels?.mayEndPolls(user) == true }
         context.mayEndPoll = mayEnd(event.sender)
-        // A stored timeline has no holes: with the poll, all that came after it is here.
+        // A stored timeline has no gaps: if it contains the poll, it contains everything after it.
         if event.pollPart == .end, context.mayEndPoll {
             poll.count(
                 room.storedRelations(to: start.eventId), sender: start.sender, currentUser: room.mxSession?.myUserId,
@@ -322,7 +323,7 @@ final class MatrixFeed: Feed {
     func wants(_ gap: SourceGap) -> Bool {
         let isTold = state.withLock { $0.hasRun || $0.caughtUpFrom != nil }
         guard isTold else { return false }
-        try? resolveNames()  // what is wrong with a name is said with the first state
+        try? resolveNames()  // an invalid name is reported with the first state
         return state.withLock { $0.roomIDs }?.contains(String(gap.channelName.dropFirst("matrix:".count))) ?? true
     }
 
@@ -333,7 +334,7 @@ final class MatrixFeed: Feed {
         }
     }
 
-    /// Rooms that are waited for in vain, as it looks.
+    /// Selected rooms that the user does not seem to be in.
     private var absentRooms: [String] {
         (state.withLock { $0.roomIDs } ?? []).filter { session.room(withRoomId: $0) == nil }.sorted()
     }

@@ -2,27 +2,27 @@ import CommandKit
 import Foundation
 import MatrixSDK
 
-/// What the commands keep of an account: its rooms, their newest messages, and the point of the stream that was reached.
+/// The stored data of an account: its rooms, their newest messages, and the position in the stream.
 ///
-/// One process owns it at a time. Another takes a copy into its memory, syncs that from the same point, and writes nothing:
-/// it is as up to date as the owner, and whatever the owner does is no matter to it.
+/// One process owns it at a time. Another makes a copy in memory, syncs that from the same position, and writes
+/// nothing. It is as up to date as the owner, and independent of it.
 struct MatrixStore: Sendable {
-    /// Names need the state of rooms, not their messages; unread counts and `listen --since` need some.
+    /// Names need the state of rooms but no messages; unread counts and `listen --since` need some.
     static let eventsPerRoom = 100
 
     let userID: String
     let deviceID: String?
     var folder = UserFile.Base.data.folder.appending(path: "matrix")
 
-    /// The store itself, to be owned.
+    /// The store itself, to take ownership of.
     var file: MXFileStore { MXFileStore(folder: folder, eventsPerRoom: Self.eventsPerRoom, allowsReaders: true) }
 
     var ownership: StoreOwnership { MXFileStore.ownership(of: userID, in: folder) }
 
-    /// Who owns it, for people.
+    /// The owner, for messages.
     var ownerName: String { ownership.name }
 
-    /// - Parameter notes: Names of what was noted; their values as of the same moment.
+    /// - Parameter notes: The names of the notes to read, with values from the same moment.
     func copy(
         notes: [String]
     ) throws(MatrixError) -> (store: MXMemoryStore, notes: [String: String], ownerNeedsKeys: Bool)? {
@@ -30,7 +30,7 @@ struct MatrixStore: Sendable {
             of: userID, deviceId: deviceID, in: folder, eventsPerRoom: Self.eventsPerRoom, notes: notes)
     }
 
-    /// Rooms as of the last sync, the one with the newest message first.
+    /// Returns the rooms as of the last sync, the one with the newest message first.
     func rooms() throws -> [MXRoomSummary] {
         guard let stored = try MXFileStore.stored(of: userID, deviceId: deviceID, in: folder), stored.syncToken != nil
         else {
@@ -39,7 +39,7 @@ struct MatrixStore: Sendable {
         return stored.summaries.newestFirst
     }
 
-    /// Rooms that say this is an alias of theirs, as of the last sync.
+    /// Returns the rooms that claim this alias, as of the last sync.
     func rooms(withAlias alias: String) throws(MatrixError) -> [AliasClaim] {
         try MXFileStore.rooms(withAlias: alias, of: userID, deviceId: deviceID, in: folder)
     }
@@ -48,41 +48,42 @@ struct MatrixStore: Sendable {
         try MXFileStore.isEncrypted(roomID, of: userID, deviceId: deviceID, in: folder)
     }
 
-    /// Whether the login has keys, which other users' devices send theirs to.
+    /// Whether the login has keys, to which other users' devices send theirs.
     var hasKeys: Bool { (try? MXFileStore.hasKeys(of: userID, deviceId: deviceID, in: folder)) ?? false }
 
-    /// Where its owner's key agent listens.
+    /// The folder in which the owner's key agent listens.
     var agentFolder: String { get throws(MatrixError) { try MXFileStore.agentFolder(of: userID, in: folder) } }
 
     func delete() throws(MatrixError) { try MXFileStore.delete(of: userID, in: folder) }
 
-    /// Nothing depends on the store: without one, everything is asked for.
+    /// Warns that the store is unusable: without one, everything is requested from the server.
     static func warn(_ error: MatrixError) {
         StandardError.write(
             "warning: \(Complaint.text(error.message)) This command does without it, and asks for all rooms.")
     }
 }
 
-/// A store that a session has.
+/// The store of a session.
 struct OpenedStore: Sendable {
-    /// Nil if it is in memory.
+    /// The file store; `nil` if it is in memory.
     var file: MXFileStore?
-    /// What was noted in it, or in the one that it is a copy of.
+    /// The notes of the store, or of the original if this is a copy.
     var notes: [String: String] = [:]
-    /// It is a copy of a store whose owner must get all keys that the homeserver sends.
+    /// Whether it is a copy of a store whose owner must receive all keys from the homeserver.
     var ownerNeedsKeys = false
 }
 
 extension MatrixAccount {
-    /// The owner of the store may be asking for everything for the first time, which others need not do as well.
+    /// The owner of the store may be in its first full sync, which others should not repeat.
     private static let firstSyncPatience = Duration.seconds(60)
 
-    /// Gives a session what is stored of the account: the store itself, or a copy if another process owns it, or nothing.
+    /// Gives a session the stored data of the account: the store itself, or a copy if another process owns it, or
+    /// nothing.
     ///
     /// - Parameters:
-    ///   - patience: How long to wait for another process to let go of the store, before a copy is taken.
-    ///   - notes: Names of notes that are wanted.
-    ///   - saysDamage: Whether to say what a damaged store has lost: not for who hears of it from the session.
+    ///   - patience: How long to wait for another process to release the store, before making a copy.
+    ///   - notes: The names of the notes to read.
+    ///   - saysDamage: Whether to report what a damaged store has lost. Pass false if the session reports it.
     func openStore(
         of session: MXSession, patience: Duration = .zero, notes: [String] = [], saysDamage: Bool = true
     ) async -> OpenedStore {
@@ -105,7 +106,7 @@ extension MatrixAccount {
             } catch {
                 switch store.ownership {
                 case .free:
-                    // It may have been let go of between the two questions.
+                    // The store may have been released between the two checks.
                     freeStores += 1
                     if freeStores > 3 {
                         MatrixStore.warn(error)
@@ -146,13 +147,13 @@ extension MXFileStore {
 }
 
 extension StoreOwnership {
-    /// The process that owns the store, for people.
+    /// The process that owns the store, for messages.
     fileprivate var name: String {
         if case .owned(let process?) = self { "process \(process)" } else { "another process" }
     }
 }
 
 extension [MXRoomSummary] {
-    /// The one with the newest message first, as a session lists them.
+    /// The rooms in the order of a session, the one with the newest message first.
     fileprivate var newestFirst: Self { sorted { ($0.lastMessageTs, $1.roomId) > ($1.lastMessageTs, $0.roomId) } }
 }

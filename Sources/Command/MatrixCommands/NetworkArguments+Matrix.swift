@@ -3,9 +3,9 @@ package import CommandKit
 package import MatrixSDK
 
 extension NetworkArguments {
-    /// The Matrix account that `matrix login` has left.
+    /// Returns the Matrix account of `matrix login`.
     ///
-    /// - Parameter user: Another one; nil for the first.
+    /// - Parameter user: The user of another login; `nil` for the first one.
     func matrixAccount(of user: String? = nil) throws(CommandFailure) -> MatrixAccount {
         let file = if let user { try MatrixCredentialFile.of(user) } else { MatrixCredentialFile() }
         let account = try MatrixAccount(MXRestClientOptions(self), in: file)
@@ -18,7 +18,7 @@ extension MXRestClientOptions {
     package init(_ network: NetworkArguments) throws(CommandFailure) {
         self.init()
         (caFile, pinnedKey, proxy) = (try network.authorities, network.pin, network.proxy)
-        // Somebody waits at a terminal.
+        // A user is waiting at the terminal.
         (connectionTries, connectionPause) = (2, .seconds(1))
     }
 }

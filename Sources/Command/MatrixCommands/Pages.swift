@@ -1,13 +1,13 @@
 import CommandKit
 
-/// Messages that a server gives in pages.
+/// Reads messages that a server returns in pages.
 enum Pages {
-    /// Servers may give pages without messages, but not for ever.
+    /// Servers may return pages without messages, but not endlessly.
     private static let maximumEmptyPages = 100
 
-    /// The first messages, up to `limit` of them.
+    /// Returns the first messages, up to `limit`.
     ///
-    /// - Parameter page: Asks for the page at a token, nil for the first, and says where the next one begins.
+    /// - Parameter page: Requests the page at a token, `nil` for the first, and returns the token of the next one.
     static func messages<Message>(
         limit: Int, _ page: (_ token: String?) async throws -> (messages: [Message], next: String?)
     ) async throws -> [Message] {

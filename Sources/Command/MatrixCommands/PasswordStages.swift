@@ -2,9 +2,9 @@ import CommandKit
 import MatrixSDK
 
 extension MXInteractiveStep {
-    /// Goes on with the user's password, which is asked for once, if that is what the homeserver wants.
+    /// Continues with the user's password, read once, if the homeserver requires it.
     ///
-    /// - Parameter consequence: What has not happened if it cannot go on.
+    /// - Parameter consequence: What has not been done if it cannot continue.
     func completed(
         withPasswordOf user: String, orElse consequence: String,
         _ ask: () throws(CommandFailure) -> String

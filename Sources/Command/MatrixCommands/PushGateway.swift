@@ -4,43 +4,43 @@ import NIOHTTP1
 import NIOPosix
 import PusherMockServer
 
-/// Receives what homeservers push (Matrix Push Gateway API) on an HTTP port.
+/// Receives push notifications from homeservers (Matrix Push Gateway API) on an HTTP port.
 ///
-/// It answers as soon as a notification waits in ``notifications``. When too many wait there, the homeserver is told to
-/// try again later, so that nothing is lost here. It asks nobody who they are: whoever reaches the port may push.
+/// It confirms a notification as soon as it is queued in ``notifications``. If the queue is full, the homeserver is
+/// asked to retry later, so that none is lost. There is no authentication: anyone who can reach the port can push.
 final class PushGateway: Sendable {
     struct Configuration: Sendable {
-        /// The default is reachable from this machine only.
+        /// The address to bind. The default can only be reached from this machine.
         var host = "127.0.0.1"
-        /// 0 takes any free one.
+        /// The port to bind; 0 chooses a free one.
         var port = 0
-        /// Bytes of a request's body; more are refused with 413.
+        /// The maximum size of a request body, in bytes; larger ones are refused with 413.
         var maximumBodySize = 256 << 10
-        /// Notifications that may wait to be read; more are refused with 429.
+        /// The maximum number of queued notifications; more are refused with 429.
         var bufferSize = 1_000
-        /// Connections at a time; more are closed at once.
+        /// The maximum number of connections; further ones are closed at once.
         var maximumConnections = 256
-        /// How long a connection may stand idle.
+        /// The idle timeout of a connection.
         var idleTimeout = Duration.seconds(60)
-        /// How long a request may take to arrive, however many bytes of it come.
+        /// The time limit for a request to arrive completely.
         var requestTimeout = Duration.seconds(30)
-        /// Whether a device is one to be served. The keys of others are rejected: homeservers forget them then.
+        /// Returns whether to serve a device. The keys of others are rejected, so that homeservers forget them.
         var accepts: @Sendable (PushNotification.Device) -> Bool = { _ in true }
     }
 
-    /// What homeservers take for the gateway of a pusher: its URL must end in it.
+    /// The path that homeservers require at the end of a gateway's URL.
     static let path = "/_matrix/push/v1/notify"
 
     let host: String
-    /// The port that was bound.
+    /// The bound port.
     let port: Int
-    /// In the order in which they came, until ``stop()``. For one reader.
+    /// The notifications in order of arrival, until ``stop()``. For one reader.
     let notifications: AsyncStream<PushNotification>
     private let listener: any Channel
     private let connections: NIOLoopBound<Connections>
     private let continuation: AsyncStream<PushNotification>.Continuation
 
-    /// Binds the port, and receives from then on.
+    /// Binds the port and starts receiving.
     static func start(_ configuration: Configuration = Configuration()) async throws(CommandFailure) -> PushGateway {
         let (stream, continuation) = AsyncStream.makeStream(
             of: PushNotification.self, bufferingPolicy: .bufferingOldest(configuration.bufferSize))
@@ -78,7 +78,7 @@ final class PushGateway: Sendable {
         }
     }
 
-    /// In the words of the system, without the names of its calls.
+    /// Returns the system's error message without the names of its calls.
     private static func reason(_ error: any Error) -> String {
         (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
     }
@@ -93,10 +93,10 @@ final class PushGateway: Sendable {
         self.continuation = continuation
     }
 
-    /// The URL that homeservers are given for a pusher.
+    /// The URL of the gateway for a pusher.
     var url: String { "http://\(host.contains(":") ? "[\(host)]" : host):\(port)\(Self.path)" }
 
-    /// Drops all connections, and ends ``notifications`` after those that wait there. Twice does nothing.
+    /// Closes all connections, and ends ``notifications`` after the queued ones. A second call does nothing.
     func stop() async {
         try? await listener.close().get()
         try? await listener.eventLoop.submit { self.connections.value.close() }.get()

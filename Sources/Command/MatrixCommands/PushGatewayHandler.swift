@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import PusherProtocol
 
-/// One connection of a homeserver's to the ``PushGateway``.
+/// A homeserver's connection to the ``PushGateway``.
 final class PushGatewayHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -13,7 +13,7 @@ final class PushGatewayHandler: ChannelInboundHandler {
     private enum State {
         case idle
         case receiving(HTTPRequestHead, ByteBuffer)
-        /// Answered before its end: the connection closes, and what still comes is not looked at.
+        /// Answered before the end of the request: the connection closes, and further data is ignored.
         case refused
     }
 
@@ -45,14 +45,14 @@ final class PushGatewayHandler: ChannelInboundHandler {
                 let message = "The body exceeds \(configuration.maximumBodySize) bytes."
                 return write(.error(.payloadTooLarge, "M_TOO_LARGE", message), keepsAlive: false, context: context)
             }
-            state = .idle  // else the buffer has two owners, and is copied with each part
+            state = .idle  // otherwise the buffer has two owners, and each part copies it
             body.writeImmutableBuffer(part)
             state = .receiving(head, body)
         case (.end, .receiving(let head, let body)):
             state = .idle
             write(answer(to: head, body), keepsAlive: head.isKeepAlive, context: context)
         case (.head, .receiving), (.head, .refused), (.body, .idle), (.body, .refused), (.end, .idle), (.end, .refused):
-            break  // what follows a refusal; the decoder sends nothing else out of order
+            break  // data after a refusal; the decoder sends nothing else out of order
         }
     }
 

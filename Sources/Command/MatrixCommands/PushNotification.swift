@@ -1,17 +1,17 @@
 import Foundation
 import PusherProtocol
 
-/// What a homeserver tells a push gateway (Matrix Push Gateway API, `POST /_matrix/push/v1/notify`).
+/// A notification of a homeserver to a push gateway (Matrix Push Gateway API, `POST /_matrix/push/v1/notify`).
 ///
-/// It is about an event, or, without one, only about how much is unread now. What the homeserver leaves out, or sends as
-/// another type than the specification says, is nil.
+/// It concerns an event or, without one, only the unread counts. Fields that are missing, or whose type differs from
+/// the specification, are `nil`.
 struct PushNotification: Sendable, Equatable {
-    /// One of those that are to show it.
+    /// A device that is to show the notification.
     struct Device: Sendable, Equatable {
         let appID: String
-        /// The push service's token for the device: not to be printed.
+        /// The push service's token for the device: do not print it.
         let pushKey: String
-        /// JSON text of the tweaks, such as `{"highlight":true}`.
+        /// The JSON text of the tweaks, such as `{"highlight":true}`.
         let tweaks: String?
     }
 
@@ -26,20 +26,20 @@ struct PushNotification: Sendable, Equatable {
     let senderDisplayName: String?
     let roomName: String?
     let roomAlias: String?
-    /// JSON text of the event's content; nil in the format `event_id_only`.
+    /// The JSON text of the event's content; `nil` in the format `event_id_only`.
     let content: String?
-    /// Rooms, or events, that are unread.
+    /// The number of unread rooms or events.
     let unread: Int?
     let missedCalls: Int?
     let priority: Priority
-    /// Whether the event is about the user who is told: an invitation, say.
+    /// Whether the event is about the notified user, such as an invitation.
     let userIsTarget: Bool
-    /// At least one.
+    /// The devices, at least one.
     private(set) var devices: [Device]
-    /// A JSON object with `notification` in it. It is read again for ``json``, which few ask for.
+    /// A JSON object with `notification` in it. It is parsed again for ``json``, which is rarely used.
     private let body: Data
 
-    /// Why a request is no notification.
+    /// The reason why a request is not a notification.
     struct Malformed: Error, Equatable {
         let errcode: String
         let message: String
@@ -47,7 +47,7 @@ struct PushNotification: Sendable, Equatable {
         static func badJSON(_ message: String) -> Malformed { Malformed(errcode: "M_BAD_JSON", message: message) }
     }
 
-    /// - Parameter body: The request's.
+    /// - Parameter body: The body of the request.
     init(body: Data) throws(Malformed) {
         self.body = body
         let notification = try Self.notification(in: body)
@@ -81,14 +81,14 @@ struct PushNotification: Sendable, Equatable {
         return notification
     }
 
-    /// JSON text of the notification, without the devices.
+    /// The JSON text of the notification, without the devices.
     var json: String {
         var notification = (try? Self.notification(in: body)) ?? [:]
         notification["devices"] = nil
         return JSON.text(notification) ?? "{}"
     }
 
-    /// The same for some of the devices; nil for none.
+    /// Returns the notification for some of the devices; `nil` if there are none.
     func filtered(_ isIncluded: (Device) -> Bool) -> PushNotification? {
         var copy = self
         copy.devices = devices.filter(isIncluded)

@@ -4,17 +4,18 @@ import PusherHTTP
 
 /// Publishes push notifications as events of a channel, one after the other.
 ///
-/// Those that cannot be published now are tried again for as long as it takes: the homeserver has been told that they have
-/// arrived. Meanwhile the gateway's buffer fills, and then the homeserver is told to wait.
+/// Those that cannot be published are retried for as long as necessary, because they have been confirmed to the
+/// homeserver. Meanwhile the gateway's queue fills, until the homeserver is asked to wait.
 struct PushPublisher: Sendable {
     let client: PusherHTTPClient
     let channel: String
-    /// Nil is the type of the Matrix event.
+    /// The event name; `nil` uses the type of the Matrix event.
     let event: String?
 
-    /// Publishes until they end, or the task is cancelled: then those that are left are counted, and that is an error.
+    /// Publishes until the notifications end or the task is cancelled. Notifications left over by then are counted and
+    /// reported as an error.
     ///
-    /// - Throws: When the server refuses for good.
+    /// - Throws: If the server refuses for good.
     func publish(_ notifications: AsyncStream<PushNotification>) async throws {
         var left = 0
         for await notification in notifications {
@@ -26,7 +27,7 @@ struct PushPublisher: Sendable {
         }
     }
 
-    /// - Returns: Whether it is dealt with; false if the task was cancelled before.
+    /// - Returns: Whether the notification was handled; false if the task was cancelled first.
     private func publish(_ notification: PushNotification) async throws -> Bool {
         var pause = Duration.seconds(1)
         while !Task.isCancelled {
@@ -44,7 +45,7 @@ struct PushPublisher: Sendable {
                     try? await Task.sleep(for: pause)
                     pause = min(pause * 2, .seconds(30))
                 case .badData, .timedOut, .done, .wrongUse, .unwritable:
-                    // The server will not take this one: too large, for instance.
+                    // The server rejects this notification, for example because it is too large.
                     StandardError.write("error: a notification was not published: \(Complaint.text(error))")
                     return true
                 }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Closes a connection whose request takes too long to arrive, however many bytes of it come. It is the first handler: a
-/// request begins with its first byte, and has come when it is answered.
+/// Closes a connection whose request takes too long to arrive, however many bytes arrive. It is the first handler: a
+/// request begins with its first byte and is complete when it is answered.
 final class RequestDeadline: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData

@@ -2,14 +2,14 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 
-/// What was said in a room since a moment: from the store, and where that ends from the homeserver.
+/// The messages of a room since a point in time: from the store, and before its start from the homeserver.
 struct RoomHistory {
     private static let pageSize = 100
     private static let maximumPages = 10
 
-    /// Oldest first.
+    /// The events, oldest first.
     private(set) var events: [MXEvent] = []
-    /// Whether there are older ones that belong to it.
+    /// Whether older events in that period are missing.
     private(set) var isCut = false
 
     init(of room: MXRoomSummary, since date: Date, in session: MXSession) async throws {

@@ -3,41 +3,42 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 
-/// Who can encrypt and decrypt for a login: a session of this process, or the process that has the keys.
+/// Encrypts and decrypts for a login: a session of this process, or the process that has the keys.
 protocol RoomKeys: Sendable {
-    /// Sends a message into a room, encrypted if the room is.
+    /// Sends a message to a room, encrypted if the room is.
     ///
-    /// - Returns: Its event id.
+    /// - Returns: The event id.
     func send(_ content: [String: Any], to roomID: String, transactionID: String?) async throws -> String
 
-    /// The same of a file, which is encrypted, uploaded and sent.
+    /// Encrypts, uploads and sends a file.
     func upload(
         _ file: URL, mimeType: String, caption: String?, to roomID: String,
         onProgress: @escaping @Sendable (MXTransferProgress) -> Void
     ) async throws -> String
 
-    /// Events of a room with what is inside, as far as the keys are here.
+    /// Returns the events of a room, decrypted as far as keys are available.
     func read(_ events: [MXEvent], in roomID: String) async throws -> [ReadEvent]
 
-    /// Invites a user, who is given the keys of earlier messages if new members may read those.
+    /// Invites a user, and shares the keys of earlier messages if new members may read those.
     ///
-    /// - Returns: Why the keys could not be given; nil if they were, or there are none to give.
+    /// - Returns: The reason why the keys could not be shared; `nil` if they were, or if there are none.
     func invite(_ userID: String, to roomID: String) async throws -> String?
 
-    /// What the homeserver's list of the user's own devices is worth, by their ids. Those without keys are missing.
+    /// Returns the trust in the user's own devices, by id. Devices without keys are missing.
     func ownDevices() async throws -> [String: DeviceStanding]
 }
 
-/// How much one of the user's own devices is trusted.
+/// The trust in one of the user's own devices.
 enum DeviceStanding: String, Sendable, CaseIterable {
     case verified
     case unverified = "not verified"
-    /// It gets no keys.
+    /// The device gets no keys.
     case blocked
-    /// The homeserver names other keys than at first: an alarm.
+    /// The homeserver reports different keys than at first: an alarm.
     case changed = "keys changed"
 
-    /// - Parameter identity: Of the user, for this very device, which is verified if that is trusted; nil for others.
+    /// - Parameter identity: The user's identity, for this very device, which is verified if the identity is trusted;
+    ///   `nil` for others.
     init(_ device: MXDeviceInfo, identity: MXCrossSigning.State?) {
         if device.hasRefusedKeys {
             self = .changed
@@ -53,7 +54,7 @@ enum DeviceStanding: String, Sendable, CaseIterable {
     }
 }
 
-/// The keys of a session that is up to date.
+/// The keys of an up-to-date session.
 struct SessionKeys: RoomKeys {
     let session: MXSession
     let account: MatrixAccount
@@ -71,7 +72,8 @@ struct SessionKeys: RoomKeys {
     }
 
     func read(_ events: [MXEvent], in roomID: String) async throws -> [ReadEvent] {
-        // A device may have been signed since its keys were asked for. Without an answer it is judged by what is known.
+        // A device may have been signed since its keys were requested. If the server does not answer, the known state
+        // counts.
         try? await session.crypto?.downloadKeys(Array(Set(events.filter(\.isEncrypted).map(\.sender))))
         return try session.decrypted(events, in: roomID).map { event in
             ReadEvent(event: event, shield: session.crypto?.shield(of: event.inRoom(roomID)) ?? .none)

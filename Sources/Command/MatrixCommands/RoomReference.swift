@@ -2,32 +2,32 @@ import ArgumentParser
 import CommandKit
 import MatrixSDK
 
-/// A room as users name it: by id, by alias, by the name that `rooms` shows, or by a part of the name or the alias.
+/// A room as named by the user: by id, by alias, by the name that `rooms` shows, or by a part of the name or alias.
 struct RoomReference {
     let text: String
 
     init(_ text: String) { self.text = text }
 
-    /// Whether it is an id already.
+    /// Whether this is an id.
     var isID: Bool { text.hasPrefix("!") }
 
-    /// Whether it is a whole alias, which the homeserver's directory knows.
+    /// Whether this is a complete alias, which the homeserver's directory can resolve.
     var isAlias: Bool { text.hasPrefix("#") && text.contains(":") }
 
-    /// - Parameter membership: Of which rooms the names are looked up.
+    /// - Parameter membership: The membership of the rooms in which to look up names.
     func roomID(for account: MatrixAccount, membership: MXMembership = .join) async throws -> String {
         if isID { return text }
         if isAlias { return try await roomID(for: account.client) }
         return try Self.named(text, among: try await account.rooms().filter { $0.membership == membership }).roomId
     }
 
-    /// The room that an alias seems to stand for, by what is stored.
+    /// Returns the room of an alias according to the store.
     func stored(for account: MatrixAccount) -> AliasClaim? {
         guard isAlias, let claims = try? account.store.rooms(withAlias: text) else { return nil }
         return claims.count == 1 ? claims.first : nil
     }
 
-    /// The same in a session that has synced. You have to be in the room.
+    /// Returns the room in a synced session. The user must have joined it.
     func room(in session: MXSession, for account: MatrixAccount) async throws -> MXRoom {
         let id: String
         if isID || isAlias {
@@ -41,14 +41,14 @@ struct RoomReference {
         return room
     }
 
-    /// The room that an alias stands for.
+    /// Returns the room of an alias.
     func roomID(for client: MXRestClient) async throws -> String { try await client.resolveRoomAlias(text).roomId }
 
     // MARK: Completion
 
-    /// Offers the rooms of the login as of the last sync, by alias or id, without asking the homeserver.
+    /// Completes the rooms of the login as of the last sync, by alias or id, without contacting the homeserver.
     ///
-    /// Shells evaluate what is offered, and others choose names: nothing with a character that means something to them.
+    /// Shells evaluate completions, and room names are chosen by others: names with special characters are left out.
     static let completion = CompletionKind.custom { _, _, _ in
         guard let login = try? MatrixCredentialFile().loadIfPresent(), let user = login.userId,
             let rooms = try? MatrixStore(userID: user, deviceID: login.deviceId).rooms()
@@ -62,7 +62,8 @@ struct RoomReference {
 
     // MARK: Names
 
-    /// The one room of this name, in the same case if there is one; else the one of whose name or alias it is a part.
+    /// Returns the only room with this name, preferring the same case, or else the only one whose name or alias
+    /// contains it.
     static func named(_ name: String, among rooms: [MXRoomSummary]) throws(CommandFailure) -> MXRoomSummary {
         let lowercased = name.lowercased()
         let steps: [(MXRoomSummary) -> Bool] = [
@@ -80,7 +81,7 @@ struct RoomReference {
     }
 
     private static let maximumListed = 10
-    /// Characters of a name, which may be as long as its room's members like.
+    /// The maximum length of a name, because members can make it as long as they like.
     private static let maximumNameLength = 60
 
     private static func ambiguity(_ name: String, _ rooms: [MXRoomSummary], isWhole: Bool) -> CommandFailure {

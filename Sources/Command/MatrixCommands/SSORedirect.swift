@@ -4,9 +4,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Where a browser comes back to after a login: a port of this machine, which takes one token.
+/// The target of a browser's redirect after a login: a local port that accepts one token.
 final class SSORedirect: Sendable {
-    /// To be given to the homeserver. Its path is a secret, so that no web page can bring a token of its own.
+    /// The redirect URL for the homeserver. Its path is secret, so that no web page can send its own token.
     let url: String
     private let listener: any Channel
     private let tokens: AsyncStream<String>
@@ -38,7 +38,7 @@ final class SSORedirect: Sendable {
         (self.url, self.listener, self.tokens) = (url, listener, tokens)
     }
 
-    /// The token that the browser brings; nil if the task is cancelled before.
+    /// Waits for the token from the browser; `nil` if the task is cancelled first.
     func token() async -> String? {
         for await token in tokens { return token }
         return nil
@@ -47,7 +47,7 @@ final class SSORedirect: Sendable {
     func stop() async { try? await listener.close().get() }
 }
 
-/// One connection of the browser's.
+/// A connection of the browser.
 private final class SSORedirectHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

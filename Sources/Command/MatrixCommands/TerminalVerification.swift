@@ -3,15 +3,15 @@ import CommandKit
 import MatrixEncryption
 import MatrixSDK
 
-/// One verification whose user is asked at the terminal.
+/// A verification with questions at the terminal.
 ///
-/// However it ends, the other side is told.
+/// The other side is notified however it ends.
 struct TerminalVerification: Sendable {
-    /// The other side.
+    /// The user on the other side.
     let user: String
-    /// Only this device of it.
+    /// The only device to verify, if given.
     let device: String?
-    /// Whether a code is shown for the other side to scan.
+    /// Whether to show a code for the other side to scan.
     let showsCode: Bool
     let timeout: Duration
     let me: (user: String, device: String)
@@ -20,13 +20,13 @@ struct TerminalVerification: Sendable {
         .interrupted, "interrupted: nothing is verified, and the other side is told; run the command again to try again"
     )
 
-    /// How our user has ended it.
+    /// The way in which our user has ended it.
     private enum Ending {
         case interrupted
         case mismatch
     }
 
-    /// - Parameter session: One that goes on.
+    /// - Parameter session: A session that keeps syncing.
     func run(in session: MXSession) async throws {
         guard let crypto = session.crypto else { return }
         let changes = crypto.keyVerificationManager.changes()
@@ -35,11 +35,11 @@ struct TerminalVerification: Sendable {
         } _: {
             try await follow(changes, crypto)
         }
-        await session.settleEncryption()  // before that nobody knows whether the homeserver has taken our signatures
+        await session.settleEncryption()  // only now is it known whether the homeserver accepted our signatures
         try report(verified, crypto)
     }
 
-    /// - Returns: The verification when this side has verified the other.
+    /// - Returns: The verification once this side has verified the other.
     private func follow(
         _ changes: AsyncStream<MXKeyVerification>, _ crypto: MXCrypto
     ) async throws -> MXKeyVerification {
@@ -82,7 +82,7 @@ struct TerminalVerification: Sendable {
         }
     }
 
-    // MARK: Which verification
+    // MARK: Choosing the verification
 
     private func begin(_ manager: MXKeyVerificationManager) async throws -> MXKeyVerification {
         if let request = manager.pendingRequests.first(where: isMeant) {
@@ -94,16 +94,16 @@ struct TerminalVerification: Sendable {
         return begun
     }
 
-    /// Whether it is a request of the other side.
+    /// Returns whether this is a request from the other side.
     private func isMeant(_ verification: MXKeyVerification) -> Bool {
         verification.isIncoming && verification.state == .requested && verification.userId == user
             && (device == nil || verification.deviceId == device)
     }
 
-    /// Whether a request of the other side is accepted in place of ours.
+    /// Returns whether to accept a request from the other side instead of ours.
     ///
-    /// Both sides may ask at the same time. Then the request of the smaller id counts, of users first, then of devices: each
-    /// side knows which one the other gives up.
+    /// If both sides send a request at the same time, that of the smaller id counts, first by user, then by device:
+    /// each side knows which one the other drops.
     private func takes(
         _ request: MXKeyVerification, insteadOf current: MXKeyVerification
     ) throws(MatrixError) -> Bool {
@@ -128,7 +128,7 @@ struct TerminalVerification: Sendable {
             if let code { return try show(code, for: verification, crypto) }
             StandardError.write("there is no code that \(name(of: verification, crypto)) could scan")
         }
-        // Whoever has asked begins.
+        // The side that sent the request starts.
         if canCompare {
             if !verification.isIncoming { try verification.startSAS() }
         } else if !showsCode {
@@ -161,7 +161,7 @@ struct TerminalVerification: Sendable {
         StandardError.write("scan this with \(name(of: verification, crypto))")
     }
 
-    /// Whoever is asked may be too late: then the verification has ended, which is told.
+    /// Asks a question. The answer may come too late: the verification has then ended, which is reported.
     private func ask(
         _ question: TerminalText, of verification: MXKeyVerification, _ ending: Lock<Ending?>, ifYes: () throws -> Void
     ) throws {
@@ -197,7 +197,7 @@ struct TerminalVerification: Sendable {
 
     // MARK: The result
 
-    /// Says what was reached, which depends on the keys that this device has.
+    /// Reports the result, which depends on the keys of this device.
     private func report(_ verification: MXKeyVerification, _ crypto: MXCrypto) throws {
         let id = verification.deviceId ?? ""
         let isDeviceVerified = try crypto.device(withDeviceId: id, ofUser: user)?.verification == .verified

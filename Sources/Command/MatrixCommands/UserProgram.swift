@@ -2,26 +2,26 @@ import CommandKit
 import Foundation
 import TerminalUI
 
-/// Programs of the user's that a screen starts: the browser, what shows files, and the editor.
+/// The user's programs that a screen starts: browser, file viewer and editor.
 enum UserProgram {
-    /// Opens an address with `$BROWSER`, or with what the desktop has.
+    /// Opens an address with `$BROWSER`, or with the desktop's default.
     static func open(_ url: URL) async throws {
         let browser = Environment["BROWSER"].flatMap { $0.split(separator: ":").first.map(String.init) }
         try await run(browser, on: url.absoluteString, variable: "BROWSER")
     }
 
-    /// Opens a file with `$MATRIX_OPENER`, or with what the desktop has.
+    /// Opens a file with `$MATRIX_OPENER`, or with the desktop's default.
     static func openFile(_ file: URL) async throws {
         try await run(Environment["MATRIX_OPENER"], on: file.path, variable: "MATRIX_OPENER")
     }
 
-    /// Runs a program until it ends, or for as long as the screen is there. What it opens is one argument, and no shell reads it.
+    /// Runs a program until it ends, or while the screen exists. Its argument is passed as one word, without a shell.
     private static func run(_ program: String?, on argument: String, variable: String) async throws {
         let program = program ?? "xdg-open"
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["--", program, argument]
-        // It writes nothing on the screen, and reads no keys.
+        // The program must not write on the screen or read keys.
         (process.standardInput, process.standardOutput, process.standardError) = (
             FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
         )
@@ -42,7 +42,8 @@ enum UserProgram {
         }
     }
 
-    /// Writes a text in `$VISUAL` or `$EDITOR`, which has the terminal meanwhile. The file is the user's alone, and goes.
+    /// Edits a text in `$VISUAL` or `$EDITOR`, which uses the terminal meanwhile. The file is private and deleted
+    /// afterwards.
     @concurrent
     static func edit(_ text: String, on terminal: Terminal) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID().uuidString)")
@@ -65,7 +66,8 @@ enum UserProgram {
 
     private static var editor: String { Environment["VISUAL"] ?? Environment["EDITOR"] ?? "vi" }
 
-    /// In the program's own process group, which has the terminal. The variable may have arguments: a shell reads it.
+    /// Runs in the program's own process group, which owns the terminal. The variable may contain arguments, so a shell
+    /// reads it.
     private static func run(_ editor: String, _ path: String) throws -> Int32 {
         let words = ["sh", "-c", "exec \(editor) \"$1\"", "sh", path]
         var arguments = words.map { strdup($0) } + [nil]

@@ -1,7 +1,7 @@
 import CommandKit
 import PusherSwift
 
-/// One connection, looked at step by step.
+/// Examines a connection step by step.
 struct Examination: Sendable {
     let pusher: Pusher
     let timeout: Duration
@@ -44,10 +44,10 @@ struct Examination: Sendable {
         return status
     }
 
-    /// The key is in the path, and is no secret.
+    /// The key in the path is not secret.
     private var serverWithoutQuery: String { String(pusher.connection.url.prefix { $0 != "?" }) }
 
-    /// Says whether the server shows a key.
+    /// Returns whether the server presented a TLS key.
     private func tellSteps() async -> Bool {
         let steps = pusher.connection.steps
         func tell(_ step: String, _ took: Duration?, _ detail: String) {
@@ -57,7 +57,7 @@ struct Examination: Sendable {
         tell("TCP", steps.tcp, "connected")
         let isPinned = pusher.connection.options.pinnedKey != nil
         tell("TLS", steps.tls, isPinned ? "the key is the pinned one" : "certificate trusted")
-        // Without an address there is nobody to ask, and who did not answer is not waited for as long again.
+        // Without an address there is no server to ask. One that did not answer gets less time.
         let patience = min(timeout, .seconds(5))
         let key = steps.nameLookup == nil ? nil : await pusher.connection.serverKey(timeout: patience)
         if let key { prints(Finding(step: "TLS key", isFine: true, detail: key.description)) }
@@ -77,7 +77,7 @@ struct Examination: Sendable {
     }
 
     private func deadline<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        // A little later than the client's own time-outs, which say more.
+        // Slightly longer than the client's own timeouts, which are more specific.
         try await withDeadline(
             timeout + .seconds(1), failure: { CommandFailure(.unavailable, "no answer in \(timeout.seconds)") }, work)
     }
@@ -90,6 +90,6 @@ struct Examination: Sendable {
 }
 
 extension Duration {
-    /// `15.0 s`
+    /// The duration, such as `15.0 s`.
     fileprivate var seconds: String { Seconds.text(self / .seconds(1)) }
 }

@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// The commands of channels, those that make signatures, and those that need all protocols.
+/// The commands for channels and signatures, and those that need all protocols.
 package let pusherCommands: [any ParsableCommand.Type] = [
     DemoCommand.self, ServeCommand.self, SubscribeCommand.self, ListenCommand.self, TriggerCommand.self,
     ClientEventCommand.self, ShellCommand.self, ChannelsCommand.self, ChannelCommand.self, UsersCommand.self,

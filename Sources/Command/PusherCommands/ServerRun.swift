@@ -2,22 +2,22 @@ import CommandKit
 import Foundation
 import PusherMockServer
 
-/// The life of a mock server that a command runs: it says where it listens and what happens, until Ctrl-C.
+/// Runs a mock server for a command: prints its address and events until Ctrl-C.
 struct ServerRun: Sendable {
-    /// Lines that may wait to be written, and about how many bytes they take; of more the oldest are left out.
+    /// The maximum number of waiting lines, and their approximate size in bytes. Beyond that, the oldest are dropped.
     private static let (maximumLineCount, maximumSize) = (10_000, 4 << 20)
-    /// How long lines that wait may take to be written when the server has stopped.
+    /// The time limit for writing waiting lines after the server has stopped.
     private static let farewell = Duration.seconds(2)
 
     let configuration: PusherMockServer.Configuration
-    /// Tells what happens, a line each.
+    /// Whether to print all events, one per line.
     var isVerbose = false
-    /// Standard output has JSON lines; otherwise what happens is told on standard error.
+    /// Whether to print JSON lines on standard output instead of text on standard error.
     var printsJSON = false
     var style = TextStyle(isColored: false)
-    /// Other commands of the user's find it while it runs.
+    /// Whether the user's other commands can find the server while it runs.
     var isKnown = false
-    /// They find it at its next start, too.
+    /// Whether they can also find it at its next start.
     var keepsContext = false
 
     func callAsFunction() async throws {
@@ -39,7 +39,7 @@ struct ServerRun: Sendable {
         await serveAndTell(server, settings)
     }
 
-    /// A server on this machine may be replaced by another, but nothing else that is called so.
+    /// Replaces an existing context of this name only if it is for a server on this machine.
     private static func keepContext(_ settings: Settings) {
         let name = "local"
         do throws(CommandFailure) {
@@ -77,16 +77,16 @@ struct ServerRun: Sendable {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private func serveAndTell(_ server: PusherMockServer, _ settings: Settings) async {
-        // Before anybody can know where it listens, so that nothing is missed.
+        // Before the address is announced, so that no event is missed.
         let entries = server.timedLog(
             limit: Self.maximumLineCount, maximumSize: Self.maximumSize,
             where: isVerbose ? ServerRecord.isShown : ServerRecord.isWarning)
         let (announced, announcing) = AsyncStream.makeStream(of: Void.self)
         let (written, writing) = AsyncStream.makeStream(of: Void.self)
-        // On its own, and not waited for without bound: whoever has the output may not read it.
+        // In a separate task with a bounded wait, because the output may not be read.
         let writer = Task {
             defer { writing.finish() }
             for await _ in announced {}
@@ -109,7 +109,7 @@ struct ServerRun: Sendable {
         writer.cancel()
     }
 
-    /// Until the server has stopped, or nobody reads standard output any more.
+    /// Writes entries until the server has stopped or the reader of standard output is gone.
     private func write(_ entries: AsyncStream<TimedLogEntry>) async {
         for await entry in entries {
             guard let record = ServerRecord(entry) else { continue }
@@ -123,7 +123,7 @@ struct ServerRun: Sendable {
         }
     }
 
-    /// Returns when one of them has, and cancels the other.
+    /// Returns when one of the two has returned, and cancels the other.
     private func first(
         _ one: @escaping @Sendable () async -> Void, or other: @escaping @Sendable () async -> Void
     ) async {
@@ -137,7 +137,7 @@ struct ServerRun: Sendable {
 }
 
 extension CommandFailure {
-    /// Why a server did not start, with the option to change.
+    /// Describes why a server did not start, and which option to change.
     init(_ error: PusherMockServerError) {
         let (status, advice): (ExitStatus, String?) =
             switch error.code {

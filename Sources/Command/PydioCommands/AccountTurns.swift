@@ -3,28 +3,28 @@ import CommandKit
 import Foundation
 import PydioSDK
 
-/// Lets one command at a time log in to an account: the others then go on with its session.
+/// Lets one command at a time log in to an account. The others then continue with its session.
 final class AccountTurns: LoginTurns {
-    /// A login takes a few requests of a minute at most.
+    /// A login takes a few requests of at most one minute each.
     private static let patience: Duration = .seconds(200)
-    /// Longer than most logins.
+    /// Longer than most logins take.
     private static let silence: Duration = .seconds(5)
     private static let longestPause: Duration = .milliseconds(250)
 
     private struct State {
-        /// As the file has it, as far as this process knows.
+        /// The login in the file, as far as this process knows.
         var login: PydioLogin
         var lock: FileLock?
     }
 
     private let state: Lock<State>
-    /// Held while the file is changed: the end of a turn may still be writing when the command goes on. It counts the
-    /// changes: ThreadSanitizer takes an empty state for the lock itself.
+    /// Locked while the file is changed, because the end of a turn may still be writing when the command continues. It
+    /// counts the changes because ThreadSanitizer mistakes an empty state for the lock itself.
     private let renewals = Lock(0)
 
     init(_ login: PydioLogin) { state = Lock(State(login: login)) }
 
-    /// What is known to be in the file.
+    /// The login known to be in the file.
     var login: PydioLogin { state.withLock { $0.login } }
 
     func begin() async -> LoginTurn {
@@ -42,7 +42,7 @@ final class AccountTurns: LoginTurns {
         state.withLock { $0.lock = nil }
     }
 
-    /// Writes what has changed, for the next command.
+    /// Writes a changed session for the next command.
     func keep(_ session: KeptSession) {
         renew {
             $0.take(session)
@@ -50,7 +50,7 @@ final class AccountTurns: LoginTurns {
         }
     }
 
-    /// The same of a password that has changed, if it is kept at all.
+    /// Writes a changed password, if it is stored at all.
     func keepPassword(_ password: String) {
         renew { if $0.password != nil { $0.password = password } }
     }
@@ -75,9 +75,9 @@ final class AccountTurns: LoginTurns {
         }
     }
 
-    /// Without a lock the login goes on: at worst the server refuses it.
+    /// Locks the login. Without a lock the login continues: at worst the server refuses it.
     ///
-    /// - Returns: Whether another process had it.
+    /// - Returns: Whether another process had the lock.
     private func lock() async -> Bool {
         guard let path = try? lockFile() else { return false }
         var (lock, hasWaited): (FileLock?, Bool)
@@ -89,12 +89,13 @@ final class AccountTurns: LoginTurns {
             (lock, hasWaited) = (await lockWhenFree(path, error.owner), true)
             StatusLine.explainWait(nil)
         }
-        // Not before: a turn of this process may still be ending, and releases what is here.
+        // Not earlier: a turn of this process may still be ending, and would release this lock.
         state.withLock { $0.lock = lock }
         return hasWaited
     }
 
-    /// Nil if the other one keeps it for as long as a login can take: it may have been stopped.
+    /// Returns `nil` if the other process holds the lock longer than a login can take, for example because it is
+    /// stopped.
     private func lockWhenFree(_ path: String, _ owner: String) async -> FileLock? {
         let start = ContinuousClock.now
         var pause = Duration.milliseconds(20)

@@ -3,12 +3,12 @@ import CommandKit
 import Foundation
 import PydioSDK
 
-/// The MD5 of a file's content, to compare both sides of a transfer.
+/// The MD5 of a file's content, for comparing both sides of a transfer.
 struct ContentHash: Hashable, Sendable, CustomStringConvertible {
-    /// Lower-case hexadecimal digits.
+    /// The hash in lower-case hexadecimal digits.
     let description: String
 
-    /// - Returns: Nil if it is none.
+    /// - Returns: `nil` if the text is not a hash.
     init?(_ digits: String) {
         guard digits.count == 32, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
         description = digits.lowercased()
@@ -26,8 +26,8 @@ struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// - Parameters:
-    ///   - source: What was to be transferred, for people.
-    ///   - target: What has become of it.
+    ///   - source: The source of the transfer, for messages.
+    ///   - target: The result of the transfer.
     func requireEqual(_ other: ContentHash, _ source: String, _ target: String) throws(CommandFailure) {
         guard self != other else { return }
         throw CommandFailure(
@@ -36,7 +36,7 @@ struct ContentHash: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension PydioWorkspace {
-    /// Of a file at the server. Fails if the server makes none.
+    /// Returns the hash of a file on the server. Throws if the server does not support hashes.
     func contentHash(of path: String) async throws -> ContentHash {
         guard let stat = try await client.statWithHash(workspaceId: id, path: path) else {
             throw CommandFailure(.badData, "there is no \(remote(path))")
@@ -47,7 +47,7 @@ extension PydioWorkspace {
         return hash
     }
 
-    /// Fails if the server makes no hashes, before anything is sent that needs one.
+    /// Throws if the server does not support hashes, before sending anything that requires one.
     func requireContentHashes() async throws {
         _ = try await client.statWithHash(workspaceId: id, path: "/")
     }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 
-/// A public link as users name it: its address, or the last part of that.
+/// A public link as named by the user: its address, or the last part of it.
 struct LinkArgument: Hashable, Sendable {
-    /// What servers call it.
+    /// The server's id of the link.
     let id: String
 
     init(_ text: String) throws(ValidationError) {

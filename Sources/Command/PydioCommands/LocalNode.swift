@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a path on this side is; links are not followed.
+/// The kind of a local path, without following links.
 enum LocalNode {
     case file, folder, link, other
 
-    /// Nil if there is nothing.
+    /// Returns `nil` if nothing exists there.
     init?(_ url: URL) {
         var status = stat()
         guard lstat(url.path, &status) == 0 else { return nil }
@@ -16,7 +16,7 @@ enum LocalNode {
         }
     }
 
-    /// What a link leads to; nil if that is nothing.
+    /// Returns the kind of a link's target; `nil` if it does not exist.
     static func followed(_ url: URL) -> LocalNode? {
         var status = stat()
         guard stat(url.path, &status) == 0 else { return nil }
@@ -28,12 +28,12 @@ enum LocalNode {
     }
 }
 
-/// Tells a file or folder on this side from all others; links are followed.
+/// The identity of a local file or folder, following links.
 struct LocalIdentity: Hashable {
     private let device: UInt
     private let number: UInt
 
-    /// Nil if there is nothing.
+    /// Returns `nil` if nothing exists there.
     init?(_ url: URL) {
         var status = stat()
         guard stat(url.path, &status) == 0 else { return nil }

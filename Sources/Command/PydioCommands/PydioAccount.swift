@@ -2,11 +2,11 @@ import CommandKit
 import Foundation
 package import PydioSDK
 
-/// The server and the user that commands act for.
+/// The server and user for which commands act.
 package struct PydioAccount: Sendable {
     let login: PydioLogin
     package let client: PydioClient
-    /// The server, for people.
+    /// The server, for messages.
     var serverName: String { login.server.serverName ?? "the server" }
     private let params: ServersParamsManager
     private let turns: AccountTurns
@@ -20,7 +20,7 @@ package struct PydioAccount: Sendable {
         client = PydioClient(server: login.server, params: params, options: options)
     }
 
-    /// Does work in the session, and keeps that for the next command, also if the work fails.
+    /// Runs work in the session, and stores the session for the next command even if the work fails.
     package func working<Value>(_ work: (PydioAccount) async throws -> Value) async throws -> Value {
         defer { keepSession() }
         do {
@@ -30,10 +30,10 @@ package struct PydioAccount: Sendable {
         }
     }
 
-    /// What helps if the login is dead.
+    /// Returns the error, with advice if the login is no longer valid.
     static func failure(_ error: PydioError, at login: PydioLogin) -> CommandFailure {
         let command = "pusher-cli pydio login \(login.server.absoluteString) --user \(login.user)"
-        // Without a password there is nobody who could log in by himself.
+        // Without a password, no automatic login is possible.
         let isOver = error.code == .unableToLogin && error.loginResult == nil
         let what = isOver ? "the session has expired, and no password was saved" : "\(error)"
         return CommandFailure(.refused, "\(what): \(command)")
@@ -45,11 +45,11 @@ package struct PydioAccount: Sendable {
         turns.keep(now.session)
     }
 
-    /// The user has another password from now on: what the next command needs is kept.
+    /// Stores what the next command needs after a change of the password.
     func keepPassword(_ password: String) async throws {
         turns.keepPassword(password)
         guard params.keystoreToken(forServer: login.server) != nil else { return }
-        // The pair was good for the old one. Without a password to be kept, the new one is all there is to log in with.
+        // The key pair belonged to the old password. Without a stored password, the new one is the only way to log in.
         params.setUser(User(userid: login.user, password: password), forServer: login.server)
         do {
             try await client.authorize()
@@ -59,7 +59,7 @@ package struct PydioAccount: Sendable {
         }
     }
 
-    /// Those that hold files.
+    /// Returns the workspaces that contain files.
     package func workspaces() async throws -> [PydioWorkspace] {
         let workspaces = try await client.listWorkspaces().filter(\.isFileStore)
         if workspaces.isEmpty {
@@ -72,10 +72,10 @@ package struct PydioAccount: Sendable {
         return workspaces.map { PydioWorkspace($0, client) }
     }
 
-    /// The one that an argument names.
+    /// Returns the workspace named by an argument.
     ///
-    /// Servers take an id that they do not know for the workspace that was used last, so that none is sent that they have
-    /// not listed.
+    /// Servers take an unknown id for the workspace that was used last. Therefore only ids that they have listed are
+    /// sent.
     func workspace(_ name: String) async throws -> PydioWorkspace {
         try PydioWorkspace.named(name, among: try await workspaces())
     }

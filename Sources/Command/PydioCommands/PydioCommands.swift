@@ -1,4 +1,4 @@
 package import ArgumentParser
 
-/// `pydio`, with its subcommands.
+/// The command `pydio` with its subcommands.
 package let pydioCommands: [any ParsableCommand.Type] = [PydioCommand.self]

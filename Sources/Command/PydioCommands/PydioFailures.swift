@@ -16,7 +16,7 @@ extension PydioError: ReportableError {
         }
     }
 
-    /// Whether the login is what stands in the way.
+    /// Whether the error is about the login.
     var isOfLogin: Bool {
         switch code {
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true

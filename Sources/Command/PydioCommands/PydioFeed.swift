@@ -3,21 +3,21 @@ import CommandKit
 import PusherSwift
 import PydioSDK
 
-/// Workspaces of a server whose events are to be printed, and the sources that they come from.
+/// The selected workspaces of a server, and the sources of their events.
 final class PydioFeed: Feed {
     private struct Source {
         let events: PydioWorkspaceEvents
         let workspace: PydioWorkspace
         var state = ConnectionState.disconnected
-        /// Said once until it is connected again.
+        /// A failure, reported once until it is connected again.
         var failure: String?
         var hasBeenConnected = false
-        /// Whether it is not tried again.
+        /// Whether it is not retried.
         var hasEnded = false
     }
 
     private struct State {
-        /// By their channels.
+        /// The sources by channel.
         var sources: [String: Source] = [:]
         var isClosed = false
     }
@@ -27,7 +27,7 @@ final class PydioFeed: Feed {
     private let options: PydioEventsOptions
     private let state = Lock(State())
 
-    /// - Parameter names: Ids, slugs or labels of workspaces; none is all of them.
+    /// - Parameter names: Ids, slugs or labels of workspaces; empty selects all.
     init(_ account: PydioAccount, workspaces names: [String], options: PydioEventsOptions) {
         var options = options
         options.callbackQueue = .queue(EventStream.queue)
@@ -59,7 +59,7 @@ final class PydioFeed: Feed {
         }
     }
 
-    /// Fails if what is to be told from a place in the log on has no log.
+    /// Throws if a workspace is to be reported from a log position but has no log.
     private func requireLogs(of workspaces: [PydioWorkspace]) async throws {
         guard let sequence = options.sequence else { return }
         for workspace in workspaces where try await workspace.changes(since: sequence).isReset {
@@ -72,7 +72,7 @@ final class PydioFeed: Feed {
         names.isEmpty ? all : try names.map { try PydioWorkspace.named($0, among: all) }
     }
 
-    /// - Returns: What is to be started; nothing if it was closed meanwhile.
+    /// - Returns: The sources to start; empty if the feed was closed in the meantime.
     private func add(_ workspaces: [PydioWorkspace]) -> [PydioWorkspaceEvents] {
         state.withLock { state in
             guard !state.isClosed else { return [] }
@@ -96,10 +96,10 @@ final class PydioFeed: Feed {
 
     var serverName: String { account.serverName }
 
-    // MARK: What comes
+    // MARK: Events
 
     func news(of event: RealtimeEvent, forPeople: Bool) -> FeedNews? {
-        guard let channel = event.channelName, event.eventName != PydioEventName.state,  // told as a state
+        guard let channel = event.channelName, event.eventName != PydioEventName.state,  // reported as a state
             let workspace = state.withLock({ $0.sources[channel]?.workspace })
         else { return nil }
         let record = PydioEventRecord(event, workspaceID: workspace.id, workspace: workspace.name)
@@ -116,7 +116,7 @@ final class PydioFeed: Feed {
             state.sources[channel] = source
             return FeedNews(
                 record: .pydioState(channel: channel, workspace: source.workspace.name, from: old, to: new),
-                // One is enough to stay for.
+                // One connected source is enough to continue.
                 isConnected: new == .connected)
         }
     }
@@ -136,7 +136,8 @@ final class PydioFeed: Feed {
         return state.withLock { state in
             state.sources[channel]?.hasEnded = true
             guard state.sources.values.allSatisfy(\.hasEnded) else { return nil }
-            // Whoever was connected once has lost the login; else the server has no events, for that had just been good.
+            // A source that was connected before has lost the login. Otherwise the server has no events, because the
+            // login had just succeeded.
             return state.sources[channel]?.hasBeenConnected == true ? .refused : .unavailable
         }
     }

@@ -2,9 +2,9 @@ import Basics
 import Foundation
 import PydioSDK
 
-/// What `login` leaves for the commands after it: who is logged in where, and what that is proved by.
+/// The stored result of `login`: server, user and credentials.
 package struct PydioLogin: Codable, Hashable, Confidential {
-    /// Of a session.
+    /// A cookie of a session.
     struct Cookie: Codable, Hashable {
         let name: String
         let value: String
@@ -12,9 +12,9 @@ package struct PydioLogin: Codable, Hashable, Confidential {
 
     let server: URL
     let user: String
-    /// What the server calls a key pair by.
+    /// The server's id of a key pair.
     let deviceID: String
-    /// Nil where a key pair stands for it, and where it was not to be kept.
+    /// The password; `nil` if a key pair replaces it, or if it is not to be stored.
     var password: String?
     var keyPair: KeystoreToken?
     var secureToken: String?
@@ -22,13 +22,13 @@ package struct PydioLogin: Codable, Hashable, Confidential {
 
     package var description: String { "\(user) on \(server.absoluteString)" }
 
-    /// Whether the server remembers it when the session is over.
+    /// Whether the server remembers the login after the session has ended.
     var isRemembered: Bool { cookies.contains { $0.name == CookieJar.rememberedCookie } }
 
-    /// What a client needs to go on where this one was.
+    /// Creates the parameters for a client to continue from here.
     func makeParams() -> ServersParamsManager {
         let params = ServersParamsManager(deviceId: deviceID)
-        // First: another user ends a session.
+        // First, because setting another user ends a session.
         if let password { params.setUser(User(userid: user, password: password), forServer: server) }
         params.setKeystoreToken(keyPair, forServer: server)
         params.setCookies(cookies.map { PydioCookie(name: $0.name, value: $0.value) }, forServer: server)
@@ -36,14 +36,14 @@ package struct PydioLogin: Codable, Hashable, Confidential {
         return params
     }
 
-    /// The session alone.
+    /// The session part of the login.
     var session: KeptSession {
         KeptSession(
             cookies: cookies.map { PydioCookie(name: $0.name, value: $0.value) }, secureToken: secureToken,
             keystoreToken: keyPair)
     }
 
-    /// Takes over the session that a client has by now.
+    /// Takes over a client's current session.
     mutating func take(_ params: ServersParamsManager) {
         take(
             KeptSession(
@@ -57,12 +57,12 @@ package struct PydioLogin: Codable, Hashable, Confidential {
         cookies = session.cookies.map { Cookie(name: $0.name, value: $0.value) }
     }
 
-    /// Whether it is another session of the same login.
+    /// Returns whether this is another session of the same login.
     func isOfSameAccount(as other: PydioLogin) -> Bool {
         Self.isSame(server, other.server) && deviceID == other.deviceID && user == other.user
     }
 
-    /// Addresses differ by a slash at the end at most.
+    /// Compares addresses, ignoring a trailing slash.
     static func isSame(_ one: URL, _ other: URL) -> Bool { normalized(one) == normalized(other) }
 
     private static func normalized(_ server: URL) -> String {
@@ -71,7 +71,7 @@ package struct PydioLogin: Codable, Hashable, Confidential {
     }
 }
 
-/// A login that waits for the code of a captcha: session and seed must be those that the image was made for.
+/// A login that needs the code of a captcha: session and seed must be those of the image.
 struct PydioPendingLogin: Codable, Hashable, Confidential {
     let server: URL
     let user: String

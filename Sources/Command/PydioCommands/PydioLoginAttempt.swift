@@ -3,38 +3,38 @@ import CommandKit
 import Foundation
 import PydioSDK
 
-/// One login, through a captcha if need be.
+/// A login attempt, with a captcha if needed.
 struct PydioLoginAttempt: Sendable {
-    /// Codes that may be typed wrongly before it is given up.
+    /// The maximum number of wrong codes.
     private static let tries = 3
 
     let server: URL
     let user: String
     let password: String
     let keepsPassword: Bool
-    /// Whether the server is to remember the login when the session is over.
+    /// Whether the server should remember the login after the session has ended.
     let isRemembered: Bool
-    /// Where the image of a captcha is written.
+    /// The file for the image of a captcha.
     let captchaFile: URL
-    /// What the image shows that an attempt before this one has left.
+    /// The code for the image of an earlier attempt.
     let code: String?
-    /// Whether there is somebody to ask for a code.
+    /// Whether a user can be asked for a code.
     let canAsk: Bool
     let options: PydioClientOptions
 
     static var defaultCaptchaFile: URL { PydioLoginFile().store.folder.appending(path: "pydio-captcha.png") }
 
-    /// - Returns: What is kept by now.
+    /// - Returns: The stored login.
     func run() async throws -> PydioLogin {
         let file = PydioLoginFile()
-        try file.store.makeFolder()  // before there is a session that cannot be kept
-        // A device that is known already gets no second key pair.
+        try file.store.makeFolder()  // before there is a session that could not be stored
+        // A known device gets no second key pair.
         let known = try file.logins().first { PydioLogin.isSame($0.server, server) && $0.user.isExactly(user) }
         var login = PydioLogin(
             server: server, user: user, deviceID: known?.deviceID ?? UUID().uuidString.lowercased(), password: password)
         let params = login.makeParams()
         var options = options
-        // A key pair would be one more thing that stays valid for long.
+        // A key pair would be one more long-lived credential.
         if !keepsPassword { options.authentication = isRemembered ? .rememberedSession : .session }
         let client = PydioClient(server: server, params: params, options: options)
         do {
@@ -52,7 +52,7 @@ struct PydioLoginAttempt: Sendable {
         do {
             try file.add(login)
         } catch {
-            try? await client.logout()  // nobody would ever use that session
+            try? await client.logout()  // the session would never be used
             throw error
         }
         if captchaFile == Self.defaultCaptchaFile { try? FileManager.default.removeItem(at: captchaFile) }
@@ -61,7 +61,7 @@ struct PydioLoginAttempt: Sendable {
 
     // MARK: Captcha
 
-    /// Goes on with the session that the image was made for.
+    /// Continues with the session that belongs to the image.
     private func takeUp(_ pending: PydioPendingLogin?, _ params: ServersParamsManager) throws(CommandFailure) {
         guard let pending, PydioLogin.isSame(pending.server, server), pending.user.isExactly(user) else {
             throw CommandFailure(
@@ -100,7 +100,7 @@ struct PydioLoginAttempt: Sendable {
         }
     }
 
-    /// Keeps what the login with a code needs, and says how it goes on.
+    /// Stores what is needed to log in with a code, and returns how to continue.
     private func waiting(_ params: ServersParamsManager) throws(CommandFailure) -> CommandFailure {
         let cookies = params.allServerCookies(server).map { PydioLogin.Cookie(name: $0.name, value: $0.value) }
         try PydioLoginFile().wait(

@@ -3,10 +3,10 @@ package import CommandKit
 import Foundation
 import PydioSDK
 
-/// Who is logged in at which Pydio servers.
+/// The stored logins at Pydio servers.
 package struct PydioLoginFile {
     private struct Content: Codable {
-        /// The last one is the default.
+        /// The logins; the last one is the default.
         var logins: [PydioLogin] = []
         var pending: PydioPendingLogin?
     }
@@ -25,15 +25,15 @@ package struct PydioLoginFile {
         return content
     }
 
-    /// In the order of their logins.
+    /// Returns the logins in chronological order.
     func logins() throws(CommandFailure) -> [PydioLogin] { try load().logins }
 
-    /// The login that waits for a code.
+    /// Returns the login that is waiting for a code.
     func pending() throws(CommandFailure) -> PydioPendingLogin? { try load().pending }
 
-    /// The login of a server, or the latest.
+    /// Returns the login of a server, or the latest.
     ///
-    /// - Parameter server: An address, or a host that only one of them is on.
+    /// - Parameter server: An address, or a host that only one of them uses.
     package func login(_ server: String?) throws(CommandFailure) -> PydioLogin {
         let logins = try logins()
         guard let last = logins.last else {
@@ -54,7 +54,7 @@ package struct PydioLoginFile {
         return login
     }
 
-    /// Keeps a login as the latest; it ends the wait for a code.
+    /// Stores a login as the latest, and ends the wait for a code.
     func add(_ login: PydioLogin) throws(CommandFailure) {
         try change { content in
             content.logins.removeAll { PydioLogin.isSame($0.server, login.server) }
@@ -67,7 +67,7 @@ package struct PydioLoginFile {
         try change { $0.pending = pending }
     }
 
-    /// Keeps the session of a login; nothing if somebody has logged out, or in anew, meanwhile.
+    /// Stores the session of a login, unless there was a logout or a new login in the meantime.
     func renew(_ old: PydioLogin, as new: PydioLogin) throws(CommandFailure) {
         try change { content in
             guard

@@ -2,7 +2,7 @@ package import CommandKit
 import Foundation
 import PydioSDK
 
-/// A workspace as commands use it.
+/// A workspace for use by commands.
 package struct PydioWorkspace: Sendable {
     let info: WorkspaceResponse
     let client: PydioClient
@@ -13,13 +13,13 @@ package struct PydioWorkspace: Sendable {
 
     package var id: String { info.workspaceId }
 
-    /// What users call it by.
+    /// The name for users.
     var name: String { info.slug ?? info.workspaceId }
 
-    /// As users write it.
+    /// Returns the notation for users.
     func remote(_ path: String) -> String { "\(name):\(path)" }
 
-    /// By id, slug or label; the label in the same case if there is one.
+    /// Finds a workspace by id, slug or label, preferring a label in the same case.
     package static func named(_ name: String, among workspaces: [PydioWorkspace]) throws(CommandFailure)
         -> PydioWorkspace
     {
@@ -40,9 +40,9 @@ package struct PydioWorkspace: Sendable {
         return first
     }
 
-    // MARK: What is in it
+    // MARK: Contents
 
-    /// What a path leads to.
+    /// The kind of a node.
     enum Node: Hashable {
         case folder
         case file(size: Int64, modified: Date?)
@@ -50,14 +50,14 @@ package struct PydioWorkspace: Sendable {
         var isFolder: Bool { self == .folder }
     }
 
-    /// Nil if there is nothing.
+    /// Returns `nil` if nothing exists there.
     func node(at path: String) async throws -> Node? {
         if path == "/" { return .folder }
         guard let stat = try await client.stat(workspaceId: id, path: path) else { return nil }
         return stat.isFolder ? .folder : .file(size: stat.size, modified: stat.mTime)
     }
 
-    /// The same where there must be something.
+    /// Returns a node that must exist.
     func existingNode(at path: String) async throws -> Node {
         guard let node = try await node(at: path) else {
             throw CommandFailure(.badData, "there is no \(remote(path))")
@@ -65,7 +65,7 @@ package struct PydioWorkspace: Sendable {
         return node
     }
 
-    /// A node with all that the server knows of it, where there must be one.
+    /// Returns a node that must exist, with all of the server's information.
     func listedNode(at remote: RemotePath) async throws -> NodeResponse {
         guard let node = try await client.node(workspaceId: id, path: remote.path) else {
             throw CommandFailure(.badData, "there is no \(remote)")
@@ -73,7 +73,7 @@ package struct PydioWorkspace: Sendable {
         return node
     }
 
-    /// The server's log of changes.
+    /// Returns the server's change log.
     func changes(since sequence: Int64) async throws -> PydioChangesResponse {
         do {
             return try await client.changes(workspaceId: id, since: sequence)
@@ -83,21 +83,21 @@ package struct PydioWorkspace: Sendable {
         }
     }
 
-    /// What is in a folder, all pages of it.
+    /// Returns all pages of a folder's contents.
     func children(of path: String) async throws -> [NodeResponse] {
         try await client.listAllNodes(ListNodesRequestParams(workspaceId: id, path: path))?.children ?? []
     }
 
-    // MARK: What comes there
+    // MARK: New nodes
 
-    /// - Returns: Where it is.
+    /// - Returns: Its path.
     func makeFolder(_ path: RemotePath) async throws -> RemotePath {
         try arrival(
             try await client.mkdir(MkDirRequestParams(workspaceId: id, dir: path.parent.path, dirname: path.name)),
             at: path)
     }
 
-    /// Where something is by now that was to come to `wanted`: servers change names, and only their answer says so.
+    /// Returns the actual path of a node intended for `wanted`: servers change names, and only their answer shows it.
     func arrival(_ answer: PydioSuccessResponse, at wanted: RemotePath) throws(CommandFailure) -> RemotePath {
         guard let path = answer.newPath else {
             throw CommandFailure(.unavailable, "the server does not say what it calls \(wanted) now")

@@ -18,12 +18,12 @@ struct RecycleBin: Sendable {
         return RecycleBin(workspace, at: bin.path)
     }
 
-    /// What was deleted, each as a whole.
+    /// Returns the deleted items, each as a whole.
     func entries() async throws -> [RemoteChild] {
         try await RemoteChild.all(of: path, in: workspace)
     }
 
-    /// The one that a path in the bin leads to, or that was called like the path's last part.
+    /// Returns the item at a path in the bin, or the one with the original name of the path's last part.
     func entry(_ remote: RemotePath) async throws -> RemoteChild {
         guard remote.path != path else {
             throw CommandFailure(.badData, "\(remote) is the recycle bin itself: name something in it")
@@ -40,7 +40,8 @@ struct RecycleBin: Sendable {
         return entry
     }
 
-    /// A second node of one name gets a number when it comes into the bin: which of them is meant is never guessed.
+    /// Returns the only item with this name. A second node with the same name gets a number in the bin; the choice
+    /// between them is never guessed.
     private func called(_ remote: RemotePath, among entries: [RemoteChild]) throws(CommandFailure) -> RemoteChild {
         let found = entries.filter { $0.name == remote.name || Self.isNumbered($0.name, of: remote.name) }
         if found.count == 1, let entry = found.first, entry.name == remote.name { return entry }
@@ -54,7 +55,7 @@ struct RecycleBin: Sendable {
                 : "\(what); it may be \(paths)")
     }
 
-    /// Whether a name is another with a number before its extension: `plan-1.txt` of `plan.txt`.
+    /// Returns whether a name is another one with a number before its extension: `plan-1.txt` for `plan.txt`.
     static func isNumbered(_ name: String, of original: String) -> Bool {
         let dot = original.dropFirst().lastIndex(of: ".") ?? original.endIndex
         let (stem, suffix) = (original[..<dot] + "-", original[dot...])

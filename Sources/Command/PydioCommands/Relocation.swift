@@ -3,17 +3,17 @@ import Basics
 import CommandKit
 import PydioSDK
 
-/// Moving or copying to a place that may have another name, or be in another workspace.
+/// Moves or copies to a target that may have another name or be in another workspace.
 struct Relocation: Sendable {
-    /// Where the sources are.
+    /// The workspace of the sources.
     let origin: PydioWorkspace
-    /// Where the target is.
+    /// The workspace of the target.
     let workspace: PydioWorkspace
     let isMove: Bool
     let replaces: Bool
     let report: TransferReport
 
-    /// What `mv` and `cp` take: all sources in one workspace.
+    /// Checks the arguments of `mv` and `cp`: all sources are in one workspace.
     static func validate(_ paths: [RemotePath]) throws(ValidationError) {
         guard paths.count > 1 else { throw ValidationError("Give a source and a target.") }
         guard Set(paths.dropLast().map(\.workspace)).count == 1 else {
@@ -43,7 +43,7 @@ struct Relocation: Sendable {
 
     private var isBetweenWorkspaces: Bool { origin.id != workspace.id }
 
-    /// Fails if the server does not copy between the two workspaces, before anything is changed.
+    /// Throws if the server does not copy between the two workspaces, before changing anything.
     private func requireWay() throws(CommandFailure) {
         guard isBetweenWorkspaces else { return }
         for workspace in [origin, workspace] where !workspace.info.allowsCrossCopy {
@@ -56,8 +56,8 @@ struct Relocation: Sendable {
     }
 
     /// - Parameters:
-    ///   - sources: Several only into a folder that is there.
-    ///   - target: A folder to move into, else the new place.
+    ///   - sources: More than one only with an existing folder as the target.
+    ///   - target: A folder to move into, or the new path.
     private func run(_ sources: [RemotePath], to target: RemotePath) async throws {
         let isInto = try await workspace.node(at: target.path) == .folder
         guard isInto || sources.count == 1 && !target.isFolder else {
@@ -71,7 +71,7 @@ struct Relocation: Sendable {
     }
 
     private func relocate(_ source: RemotePath, to wanted: RemotePath) async throws {
-        // A name that stays is not made anew.
+        // An unchanged name is not adapted.
         let target = source.name.isExactly(wanted.name) ? wanted : wanted.stored
         _ = try await origin.existingNode(at: source.path)
         guard isBetweenWorkspaces || !target.isWithin(source) else {
@@ -90,8 +90,8 @@ struct Relocation: Sendable {
                 fromWorkspaceID: isBetweenWorkspaces ? origin.id : nil))
     }
 
-    /// Whether a file is there that may be replaced. Of other names servers would make up one, or replace what is there,
-    /// each in its own way.
+    /// Returns whether the target is a file that may be replaced. For other names, servers would invent one or replace
+    /// the existing node, each in its own way.
     private func isTaken(_ target: RemotePath) async throws -> Bool {
         switch try await workspace.node(at: target.path) {
         case nil: return false
@@ -102,14 +102,14 @@ struct Relocation: Sendable {
         }
     }
 
-    // MARK: What is replaced
+    // MARK: Replacing
 
-    /// Puts a file aside until another is in its place, and back if none comes. Both are done, too, if somebody has
-    /// interrupted the command.
+    /// Moves a file aside until another one has taken its place, and back if that fails. Both happen even if the user
+    /// has interrupted the command.
     private func replacing(
         _ target: RemotePath, _ place: () async throws -> RemotePath
     ) async throws -> RemotePath {
-        // Not hidden: servers refuse such names.
+        // Not a hidden name: servers refuse those.
         var aside = target.parent.appending("old-\(UInt32.random(in: .min ... .max))-\(target.name)").stored
         let arrived: RemotePath
         do {
@@ -125,7 +125,7 @@ struct Relocation: Sendable {
 
     private func putBack(_ aside: RemotePath, to target: RemotePath) async {
         do {
-            guard try await workspace.node(at: aside.path) != nil else { return }  // it never left
+            guard try await workspace.node(at: aside.path) != nil else { return }  // it was never moved
             _ = try await rename(aside, to: target)
         } catch {
             report.failed("what was \(target) may now be \(aside): \(error)", .unavailable)
@@ -141,9 +141,9 @@ struct Relocation: Sendable {
         }
     }
 
-    // MARK: What comes there
+    // MARK: New nodes
 
-    /// - Returns: Where it is then.
+    /// - Returns: Its new path.
     private func place(_ source: RemotePath, at target: RemotePath) async throws -> RemotePath {
         let (client, id) = (workspace.client, workspace.id)
         if isBetweenWorkspaces {

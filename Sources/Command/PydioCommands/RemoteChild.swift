@@ -1,27 +1,27 @@
 import CommandKit
 import PydioSDK
 
-/// An entry of a folder, checked: its path is that of the folder with one name more, which leads nowhere else.
+/// A validated entry of a folder: its path is that of the folder plus one safe name.
 struct RemoteChild {
-    /// Folders in each other, more than anybody makes.
+    /// The maximum nesting depth of folders.
     private static let maximumDepth = 200
 
     let response: NodeResponse
-    /// The last part of the path. What servers show may be another.
+    /// The last part of the path. Servers may display another name.
     let name: String
 
     var path: String { response.fullPath }
 
-    /// Whether what is in it is listed with the folder that it is in.
+    /// Whether to list its contents together with its folder.
     var isOpened: Bool { !response.isLeaf && !response.isRecycleBin }
 
-    /// - Returns: Nil if the server is not to be trusted with it.
+    /// - Returns: `nil` if the server's entry is not trustworthy.
     init?(_ response: NodeResponse, in folder: String) {
         guard let name = NodeName.child(response.fullPath, of: folder) else { return nil }
         (self.response, self.name) = (response, name)
     }
 
-    /// What is in a folder.
+    /// Returns the contents of a folder.
     static func all(of folder: String, in workspace: PydioWorkspace) async throws -> [RemoteChild] {
         guard folder.count(where: { $0 == "/" }) <= maximumDepth else {
             throw CommandFailure(.badData, "folders are nested more than \(maximumDepth) deep: \(folder)")

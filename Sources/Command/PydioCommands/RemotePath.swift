@@ -2,13 +2,13 @@ import ArgumentParser
 import Basics
 import PydioSDK
 
-/// Where something is on a Pydio server, as users write it: `WORKSPACE:/path`.
+/// A path on a Pydio server in the user's notation: `WORKSPACE:/path`.
 struct RemotePath: Hashable, Sendable, CustomStringConvertible {
-    /// An id, a slug or a label.
+    /// The id, slug or label.
     let workspace: String
-    /// Begins with a slash and ends with none; the top of a workspace is `/`.
+    /// The path, with a leading but no trailing slash; `/` is the root of the workspace.
     let path: String
-    /// Whether it was written as a folder, with a slash at its end.
+    /// Whether the path was written with a trailing slash.
     let isFolder: Bool
 
     init(_ text: String) throws(ValidationError) {
@@ -32,10 +32,10 @@ struct RemotePath: Hashable, Sendable, CustomStringConvertible {
 
     var isTop: Bool { path == "/" }
 
-    /// Empty for the top.
+    /// The last part; empty for the root.
     var name: String { NodeName.split(path).name }
 
-    /// The folder that it is in; the top is its own.
+    /// The enclosing folder; the root is its own parent.
     var parent: RemotePath {
         RemotePath(workspace: workspace, path: NodeName.split(path).folder, isFolder: true)
     }
@@ -44,18 +44,18 @@ struct RemotePath: Hashable, Sendable, CustomStringConvertible {
         RemotePath(workspace: workspace, path: isTop ? "/" + name : "\(path)/\(name)", isFolder: false)
     }
 
-    /// Where servers put what comes there, as far as is known: they leave out some characters of names.
+    /// The path at which servers store a node, as far as is known: they remove some characters from names.
     var stored: RemotePath {
         let name = NodeName.stored(name)
         return isTop || name.isEmpty ? self : parent.appending(name)
     }
 
-    /// All folders above it, the outermost first, without the top.
+    /// The enclosing folders, outermost first, without the root.
     var ancestors: [RemotePath] {
         isTop || parent.isTop ? [] : parent.ancestors + [parent]
     }
 
-    /// Whether it is this or in it.
+    /// Returns whether the path is this folder or within it.
     func isWithin(_ folder: RemotePath) -> Bool {
         folder.isTop || path.isExactly(folder.path) || path.startsExactly(with: folder.path + "/")
     }

@@ -2,11 +2,11 @@ import Basics
 import CommandKit
 import PydioSync
 
-/// Tells of a sync's steps, and of what it leaves out.
+/// Reports the steps of a sync and the files that it skips.
 final class SyncReport: Sendable {
     private struct State {
         var isSettled = false
-        /// Told once, however often it is met again.
+        /// Refusals that have been reported, each only once.
         var refused: Set<PydioSyncRefusal> = []
     }
 
@@ -14,13 +14,13 @@ final class SyncReport: Sendable {
     private let wholeName: String
     private let state = Lock(State())
 
-    /// - Parameter wholeName: What the synced folder is called.
+    /// - Parameter wholeName: The name of the synced folder.
     init(json: Bool, wholeName: String) {
         transfers = TransferReport(json: json)
         self.wholeName = wholeName
     }
 
-    /// Whether a watching sync waits for changes.
+    /// Whether a continuous sync is waiting for changes.
     var isSettled: Bool { state.withLock { $0.isSettled } }
 
     @Sendable
@@ -38,7 +38,7 @@ final class SyncReport: Sendable {
             transfers.done(json: record.json, record.words)
         case .refused(let refusal): refuse(refusal)
         case .settled(let summary):
-            // What was mended is told again if it is broken again.
+            // A resolved refusal is reported again if it recurs.
             state.withLock { $0.refused.formIntersection(summary.refused) }
             tell(summary)
             StatusLine.wait(for: "changes of \(wholeName)")
@@ -53,12 +53,12 @@ final class SyncReport: Sendable {
         transfers.failed("\(refusal.path.isEmpty ? wholeName : refusal.path): \(refusal.message)")
     }
 
-    /// What came of it, beyond what was told already.
+    /// Reports the results that were not reported before.
     func tell(_ summary: PydioSyncSummary) {
         if let side = summary.emptySide { refuseToEmpty(side) }
     }
 
-    /// What would be done.
+    /// Reports the plan.
     func tell(_ plan: PydioSyncPlan, allowsEmptying: Bool) {
         for step in plan.steps {
             let record = SyncStepRecord(step: step, isPlanned: true)

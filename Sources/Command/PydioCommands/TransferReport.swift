@@ -2,7 +2,7 @@ import Basics
 import CommandKit
 import PydioSDK
 
-/// Tells of the files of a transfer, and of those that it leaves out.
+/// Reports the files of a transfer, including skipped ones.
 final class TransferReport: Sendable {
     private let json: Bool
     private let line = TransferLine()
@@ -14,13 +14,13 @@ final class TransferReport: Sendable {
         { [line] in line.show($0.completed, of: $0.total, label) }
     }
 
-    /// - Parameter words: What people read of it; nil for nothing.
+    /// - Parameter words: The text to print; `nil` prints nothing.
     func done(_ record: TransferRecord, _ words: String? = nil) { done(json: record.json, words) }
 
-    /// The same of a JSON object.
+    /// Reports a JSON object.
     func done(json object: String, _ words: String? = nil) {
         line.erase()
-        // Whether or not somebody reads it, the files are what was asked for.
+        // A failed write is ignored: the files are what the user asked for.
         if json {
             _ = StandardOutput.write(json: object)
         } else if let words {
@@ -28,25 +28,25 @@ final class TransferReport: Sendable {
         }
     }
 
-    /// Says that the server has another name for something than it was given.
+    /// Reports that the server has changed a name.
     func tellName(of node: RemotePath, insteadOf wanted: RemotePath) {
-        // By bytes: two spellings of a letter are two names.
+        // Compares bytes, because two encodings of a letter are two names.
         guard !node.path.isExactly(wanted.path) else { return }
         line.erase()
         StandardError.write("warning: the server calls \(wanted) \(node)")
     }
 
-    /// Makes room on the terminal for what is written otherwise.
+    /// Clears the line on the terminal for other output.
     func pause() { line.erase() }
 
-    /// Something is left out, and the rest goes on.
+    /// Reports a skipped file; the transfer continues.
     func failed(_ words: String, _ status: ExitStatus = .badData) {
         line.erase()
         StandardError.write("error: \(words)")
         self.status.withLock { if status.rawValue > $0.rawValue { $0 = status } }
     }
 
-    /// The same for what concerns one file alone; anything else ends the transfer.
+    /// Runs the work and skips a failure that concerns only one file; any other failure ends the transfer.
     func skipping(_ what: String, _ work: () async throws -> Void) async throws {
         do {
             try await work()
@@ -57,8 +57,8 @@ final class TransferReport: Sendable {
         }
     }
 
-    /// The same for one of several arguments: the others are tried whatever goes wrong with it, unless that concerns all of
-    /// them.
+    /// Runs the work for one of several arguments. After a failure the others are still tried, unless it concerns all
+    /// of them.
     func trying(_ what: String, _ work: () async throws -> Void) async throws {
         do {
             try await work()

@@ -2,20 +2,20 @@ import CommandKit
 import Foundation
 import PydioSDK
 
-/// Files and folders of a workspace on their way here. Nothing is written outside the folder that was asked for.
+/// Downloads files and folders of a workspace. Never writes outside the requested folder.
 struct WorkspaceDownload: Sendable {
-    /// Smaller files begin anew: a part costs a request more.
+    /// Smaller files restart from the beginning, because resuming costs another request.
     private static let resumableSize: Int64 = 1 << 20
 
     let workspace: PydioWorkspace
     let replaces: Bool
-    /// Whether what comes is compared with what the server says of it.
+    /// Whether to compare the received data with the server's information.
     var verifies = false
     let report: TransferReport
 
-    /// Gets a file.
+    /// Downloads a file.
     ///
-    /// - Parameter isAlone: Whether it is all that was asked for: what has come of it is then kept in any case.
+    /// - Parameter isAlone: Whether it is the only requested file. A partial download is then always kept.
     func file(_ path: String, size: Int64, to file: URL, isAlone: Bool = true) async throws {
         switch LocalNode(file) {
         case nil: break
@@ -38,9 +38,10 @@ struct WorkspaceDownload: Sendable {
             file.path)
     }
 
-    /// Copies a file to standard output, through a temporary one, so that what breaks off is not taken for the whole.
+    /// Copies a file to standard output, through a temporary one, so that a partial download is not taken for the
+    /// whole.
     ///
-    /// - Returns: Whether all of it was taken.
+    /// - Returns: Whether everything was written.
     @discardableResult
     func toStandardOutput(_ remote: RemotePath) async throws -> Bool {
         let expected = verifies ? try await workspace.contentHash(of: remote.path) : nil
@@ -54,7 +55,7 @@ struct WorkspaceDownload: Sendable {
         return try file.copyToStandardOutput()
     }
 
-    /// Gets what is in a folder, but for the recycle bin, and the folders in it.
+    /// Downloads the contents of a folder with all subfolders, except the recycle bin.
     func folder(_ path: String, to folder: URL) async throws {
         switch LocalNode(folder) {
         case .folder: break
@@ -64,7 +65,7 @@ struct WorkspaceDownload: Sendable {
                     .badData, "the folder \(folder.path) cannot be created: \(String(cString: strerror(errno)))")
             }
         case .file, .link, .other:
-            // Through a link it would go somewhere else.
+            // A link would lead elsewhere.
             throw CommandFailure(.badData, "\(folder.path) exists and is not a folder")
         }
         for child in try await RemoteChild.all(of: path, in: workspace) {

@@ -3,16 +3,17 @@ import CommandKit
 import Foundation
 import PydioSDK
 
-/// Files and folders on their way into a workspace.
+/// Uploads files and folders to a workspace.
 struct WorkspaceUpload: Sendable {
     let workspace: PydioWorkspace
     let replaces: Bool
-    /// Whether what links in folders lead to is put, too; otherwise they are left out.
+    /// Whether to follow links in folders; otherwise they are skipped.
     let followsLinks: Bool
-    /// Whether what arrives is compared with what was sent.
+    /// Whether to compare the uploaded data with what was sent.
     let verifies: Bool
     let report: TransferReport
-    /// What each path there has come from: servers leave out characters of names, so that two sources may want one.
+    /// The source of each remote path: servers remove characters from names, so that two sources may claim the same
+    /// one.
     private let sources = Lock<[ByteKey: String]>([:])
 
     init(
@@ -22,14 +23,14 @@ struct WorkspaceUpload: Sendable {
         (self.verifies, self.report) = (verifies, report)
     }
 
-    /// Puts a file.
+    /// Uploads a file.
     ///
-    /// - Parameter source: Its path for people.
+    /// - Parameter source: The file's path, for messages.
     func file(_ file: URL, _ source: String, to wanted: RemotePath) async throws {
         let target = try await room(at: wanted, for: source)
         var params = UploadNodesRequestParams(
             workspaceId: workspace.id, dir: target.parent.path, fileName: target.name)
-        params.replaces = replaces  // it looks again once all parts of a large file are there
+        params.replaces = replaces  // checked again once all parts of a large file have arrived
         let answer = try await workspace.client.uploadNodes(
             params, file: file, onProgress: report.progress(target.name))
         let arrived = try workspace.arrival(answer, at: target)
@@ -46,7 +47,7 @@ struct WorkspaceUpload: Sendable {
             "\(arrived)")
     }
 
-    /// Where a file can go: by its own name if nothing has the one that the server will make of it.
+    /// Returns the path to upload to: its own name if the name that the server makes of it is free.
     func room(at wanted: RemotePath, for source: String) async throws -> RemotePath {
         let stored = wanted.stored
         try checkClaim(stored, for: source)
@@ -59,7 +60,7 @@ struct WorkspaceUpload: Sendable {
         }
     }
 
-    /// Whether what it would be called is a name, and not yet that of something else.
+    /// Checks that the resulting name is valid and not claimed by another source.
     private func checkClaim(_ target: RemotePath, for source: String) throws(CommandFailure) {
         guard !NodeName.isDots(target.name) else {
             throw CommandFailure(
@@ -74,9 +75,9 @@ struct WorkspaceUpload: Sendable {
         sources.withLock { $0[target.path] = source }
     }
 
-    /// Puts a folder with everything in it but links, unless they are followed, and what is neither file nor folder.
+    /// Uploads a folder with its contents, except links that are not followed and special files.
     ///
-    /// - Parameter ancestors: The folders that it is in: a link may lead back to one of them.
+    /// - Parameter ancestors: The enclosing folders, because a link may lead back to one of them.
     func folder(_ folder: URL, to wanted: RemotePath, in ancestors: [LocalIdentity] = []) async throws {
         guard let identity = LocalIdentity(folder), !ancestors.contains(identity) else {
             throw CommandFailure(.badData, "\(folder.path) leads back to a folder that it is in: it is left out")

@@ -5,18 +5,19 @@
     import EventRelay
     import PusherSwift
 
-    /// Events of a stream of NATS JetStream that are to be printed, or given to a command. An event is acknowledged once it is
-    /// written, or its command has succeeded; one whose command fails is given back, each time for longer.
+    /// Prints the events of a NATS JetStream stream or passes them to a command. An event is acknowledged once it is
+    /// written or its command has succeeded. If the command fails, the event is returned to the stream with an
+    /// increasing delay.
     final class ConsumerFeed: Feed {
-        /// How commands run with events.
+        /// The settings for running commands with events.
         struct Commands: Sendable {
-            /// At a time.
+            /// The maximum number of concurrent commands.
             let jobs: Int
-            /// An event whose command has failed so often becomes a dead letter.
+            /// The number of failures after which an event becomes a dead letter.
             let maximumDeliveries: Int
         }
 
-        /// An event that nobody has answered for yet.
+        /// An event whose outcome is pending.
         private struct Open: Sendable {
             let message: ConsumedEvent<RealtimeEvent>
             let start: MonotonicInstant
@@ -27,7 +28,7 @@
             var tasks: [Task<Void, Never>] = []
             var open: [Int: Open] = [:]
             var lastNumber = 0
-            /// Who waits until fewer are open.
+            /// The caller waiting until fewer events are pending.
             var turn: CheckedContinuation<Void, Never>?
             var isClosing = false
             var connection = ConnectionState.disconnected
@@ -41,7 +42,7 @@
         private let consumer: EventConsumer
         private let event: String?
         private let refreshTimer = RefreshTimer()
-        /// Nil if events are printed.
+        /// The commands; `nil` if events are printed.
         private let commands: Commands?
         private let hasGroup, dropsLate: Bool
         private let state = Lock(State())
@@ -50,9 +51,9 @@
         let serverName: String
 
         /// - Parameters:
-        ///   - options: Those of the consumer.
-        ///   - event: Nil for all names.
-        ///   - commands: Nil if events are printed.
+        ///   - options: The options of the consumer.
+        ///   - event: The event name; `nil` for all.
+        ///   - commands: The commands; `nil` if events are printed.
         init(
             _ consumer: EventConsumer, _ options: EventConsumerOptions, event: String?, commands: Commands?,
             serverName: String
@@ -60,7 +61,7 @@
             (self.consumer, self.event, self.commands, self.serverName) = (consumer, event, commands, serverName)
             (hasGroup, dropsLate) = (options.group != nil, options.late == .drop)
             sending = Task { [sends] in
-                for await send in sends { try? await send() }  // what is not acknowledged comes again
+                for await send in sends { try? await send() }  // unacknowledged events are delivered again
             }
         }
 
@@ -91,7 +92,7 @@
             state.withLock { $0.tasks = tasks }
         }
 
-        /// What has not begun is given back.
+        /// Returns events whose command has not started.
         func close() {
             let (tasks, turn) = state.withLock { state in
                 state.isClosing = true
@@ -103,7 +104,7 @@
         }
 
         func finish() async {
-            refreshTimer.end()  // until now, commands that run have kept their events
+            refreshTimer.end()  // running commands have held their events until now
             let open = state.withLock { $0.open }
             for number in open.keys.sorted() { _ = answer(number, .notBegun) }
             sender.finish()
@@ -117,7 +118,7 @@
                 """)
         }
 
-        // MARK: Events that are open
+        // MARK: Pending events
 
         private func news(of message: ConsumedEvent<RealtimeEvent>) -> FeedNews {
             let number = state.withLock { state in
@@ -133,7 +134,7 @@
             return FeedNews(record: .consumed(record), counts: gap == nil) { [weak self] in self?.answer(number, $0) }
         }
 
-        /// Returns when the next event may come: it is not fetched before.
+        /// Waits until the next event may be fetched.
         private func turn() async {
             guard let jobs = commands?.jobs else { return }
             await withCheckedContinuation { continuation in
@@ -189,7 +190,7 @@
             }
         }
 
-        /// What is open is not delivered to others, and a command that takes long is told of.
+        /// Keeps pending events from being delivered to others, and reports a command that takes long.
         private func refresh() {
             let (messages, slow) = state.withLock { state in
                 let slow = state.open.filter { !$1.isTold && .now - $1.start >= $1.message.ackWait }
@@ -207,9 +208,9 @@
             }
         }
 
-        // MARK: What else comes
+        // MARK: Other reports
 
-        /// Events come as news.
+        /// Events arrive as news.
         func news(of event: RealtimeEvent, forPeople: Bool) -> FeedNews? { nil }
 
         func news(of change: SourceState) -> FeedNews? {
@@ -232,7 +233,7 @@
             }
         }
 
-        /// What has an error of NATS, and is not tried again, ends the reader.
+        /// A NATS error that is not retried ends the reader.
         func end(by failure: SourceFailure) -> ExitStatus? {
             failure.willRetry ? nil : (failure.underlying as? NATSError)?.exitStatus
         }

@@ -1,11 +1,11 @@
 #if NATSRelay
     import Basics
 
-    /// Calls back three times within the ack wait of the events that are being handled, so that the servers deliver them to no
-    /// other worker meanwhile. The wait is the group's, which is known from its events alone.
+    /// Calls back three times per ack wait of the events in progress, so that the servers do not deliver them to
+    /// another worker. The wait belongs to the group and is only known from its events.
     final class RefreshTimer: Sendable {
         private struct State: Sendable {
-            /// The shortest that was seen.
+            /// The shortest ack wait seen.
             var ackWait: Duration?
             var task: Task<Void, Never>?
             var isEnded = false
@@ -15,7 +15,7 @@
 
         deinit { end() }
 
-        /// For each event that comes.
+        /// Sets the timer; called for each event.
         func set(for ackWait: Duration, _ refresh: @escaping @Sendable () async -> Void) {
             state.withLock { state in
                 guard !state.isEnded, ackWait > .zero, state.ackWait.map({ ackWait < $0 }) ?? true else { return }

@@ -5,11 +5,11 @@
     import EventRelay
     import PusherSwift
 
-    /// A relay that runs for a command: tells what happens, and ends when there is nothing left to hope for.
+    /// Runs a relay for a command: reports its events, and ends if it cannot continue.
     final class RelayRun: Sendable {
         private struct State: Sendable {
             var hasStarted = false
-            /// Why it ends.
+            /// The reason for the end.
             var reason: (any ReportableError)?
             var work: Task<Void, any Error>?
             var complaint: (text: String, time: MonotonicInstant)?
@@ -17,9 +17,9 @@
 
         private static let interval = Duration.seconds(60)
 
-        /// That of the channels; nil if there are none.
+        /// The client for the channels; `nil` if there are none.
         private let pusher: Pusher?
-        /// Whether there is nothing to relay but channels.
+        /// Whether only channels are relayed.
         private let isPusherAlone: Bool
         private let state = Lock(State())
 
@@ -27,7 +27,7 @@
             (self.pusher, self.isPusherAlone) = (pusher, isPusherAlone)
         }
 
-        /// - Throws: Why the relay could not begin, or what makes going on pointless.
+        /// - Throws: The error that prevented the relay from starting or continuing.
         func run(_ relay: EventRelay) async throws {
             relay.observe { self.told($0) }
             let errors = pusher?.errors
@@ -51,7 +51,7 @@
             switch report {
             case .started: state.withLock { $0.hasStarted = true }
             case .natsFailed(let error) where error.kind == .permission && !state.withLock { $0.hasStarted }:
-                // Nobody else gets this user the right meanwhile.
+                // Retrying does not give this user the missing permission.
                 return end(error)
             case .connection, .stopped, .lost, .taken, .notTaken, .sourceFailed, .eventLost, .held, .leftBehind,
                 .notStored, .natsFailed, .recordUnreadable, .recordForgotten, .termsExhausted, .otherUnits:
@@ -61,7 +61,7 @@
             StandardError.write("\(Complaint.text("\(report)"))")
         }
 
-        /// What concerns a channel is the relay's to tell.
+        /// Handles an error of the client. The relay reports errors that concern a channel.
         private func failed(_ error: PusherError) {
             guard error.channelName == nil, error.explainsWait else { return }
             if !error.willRetry, isPusherAlone { return end(error) }

@@ -5,18 +5,20 @@
     import PusherHTTP
     import PusherSwift
 
-    /// Triggers events of a stream through the HTTP API, in batches: what comes while one is on its way goes with the next.
+    /// Triggers the events of a stream through the HTTP API in batches. Events that arrive during a request are sent
+    /// with the next one.
     ///
-    /// An event is acknowledged once it is published. What may be published already is published again: at least once.
+    /// An event is acknowledged once it is published. It is published again if it is uncertain whether it was: at least
+    /// once.
     final class StreamPublisher: Sendable {
 
         private struct State: Sendable {
             var waiting: ArraySlice<ConsumedEvent<RealtimeEvent>> = []
-            /// On their way, or tried again.
+            /// The events being sent or retried.
             var batch: [ConsumedEvent<RealtimeEvent>] = []
             var wake: AsyncStream<Void>.Continuation?
             var isStopping = false
-            /// Why nothing more can be read.
+            /// The error that ended reading.
             var end: NATSError?
             var published = 0
             var repeated = 0
@@ -28,7 +30,7 @@
 
         private let consumer: EventConsumer
         private let api: HTTPAPI
-        /// Nil: that of each event.
+        /// The channel; `nil` uses that of each event.
         private let channel: String?
         private let state = Lock(State())
 
@@ -36,7 +38,7 @@
             (self.consumer, self.api, self.channel) = (consumer, api, channel)
         }
 
-        /// - Throws: If the server does not let us in. What is not acknowledged comes again next time.
+        /// - Throws: If the server denies access. Unacknowledged events are delivered again next time.
         func run() async throws {
             let (news, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             let events = consumer.events()
@@ -44,7 +46,7 @@
             let reading = Task {
                 for await message in events {
                     state.withLock { $0.waiting.append(message) }
-                    // What waits for its turn is not delivered to others.
+                    // Waiting events are not delivered to others.
                     refreshTimer.set(for: message.ackWait) { [weak self] in await self?.refresh() }
                     signal.yield()
                 }
@@ -85,7 +87,7 @@
             if refused > 0 { throw CommandFailure(.badData, "not all events could be published") }
         }
 
-        /// Gives back what was not published, once nothing more comes, and sends what is to be said.
+        /// Returns unpublished events to the stream once reading has ended, and sends the remaining answers.
         private func finish(_ reading: Task<Void, Never>) async {
             reading.cancel()
             await reading.value
@@ -97,7 +99,7 @@
             for message in state.withLock({ $0.waiting + $0.batch }) { try? await message.inProgress() }
         }
 
-        /// What is on its way is finished.
+        /// Completes the pending request and stops.
         func stop() {
             let wake = state.withLock { state in
                 state.isStopping = true
@@ -133,7 +135,7 @@
                         state.published += batch.count
                         state.repeated += batch.count { $0.isRedelivered }
                     }
-                    for message in batch { try? await message.ack() }  // what is not acknowledged comes again
+                    for message in batch { try? await message.ack() }  // unacknowledged events are delivered again
                     return
                 } catch {
                     switch error.kind {
@@ -151,7 +153,7 @@
             }
         }
 
-        /// One event of a batch is bad: each is tried alone.
+        /// Publishes the events of a batch one by one, because one of them is invalid.
         private func refuse(_ batch: [ConsumedEvent<RealtimeEvent>], _ error: PusherHTTPError) async throws {
             guard batch.count == 1, let message = batch.first else {
                 for message in batch { try await publish([message]) }

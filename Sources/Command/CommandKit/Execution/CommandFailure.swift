@@ -1,11 +1,11 @@
 package import PusherHTTP
 package import PusherSwift
 
-/// An error that a command reports in one line and ends with a status of its own.
+/// An error that a command reports on one line and that has its own exit status.
 package protocol ReportableError: Error, CustomStringConvertible {
     var exitStatus: ExitStatus { get }
 
-    /// What a user can do about it, after its description; nil by default.
+    /// Advice for the user, printed after the description; `nil` by default.
     var advice: String? { get }
 }
 
@@ -13,11 +13,11 @@ extension ReportableError {
     package var advice: String? { nil }
 }
 
-/// Why a command cannot do what it was asked for.
+/// The reason why a command cannot do its work.
 package struct CommandFailure: ReportableError {
     package let exitStatus: ExitStatus
     package let description: String
-    /// Whether the keys of a Matrix login could not be used, and nothing was done for this reason.
+    /// Whether nothing was done because the keys of a Matrix login could not be used.
     package let lacksKeys: Bool
 
     package init(_ exitStatus: ExitStatus, _ description: String, lacksKeys: Bool = false) {
@@ -42,7 +42,7 @@ extension PusherError: ReportableError {
         }
     }
 
-    /// Whether the server does not know the application, has disabled it, or does not let this client in.
+    /// Whether the server does not know the application, has disabled it, or denies access to this client.
     private var isOfApplication: Bool {
         switch code {
         case 4001, 4003, 4009: true
@@ -54,7 +54,7 @@ extension PusherError: ReportableError {
 extension PusherHTTPError: ReportableError {
     package var exitStatus: ExitStatus {
         switch kind {
-        case .rejected where status == 404: .refused  // the application's id is part of every call's path
+        case .rejected where status == 404: .refused  // the path of every call contains the application's id
         case .invalidArgument, .rejected: .badData
         case .refused: .refused
         case .unreachable, .serverFailure, .unexpectedAnswer: .unavailable

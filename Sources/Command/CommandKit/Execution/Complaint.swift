@@ -1,12 +1,12 @@
 import Foundation
 
-/// An error in the words of somebody who uses the command: with its options, not with the names of the library.
+/// An error in the user's terms: it names options instead of library APIs.
 package enum Complaint {
     package static func text(_ error: any Error) -> String {
         switch error {
         case let error as any ReportableError:
             text([error.description, error.advice].compactMap(\.self).joined(separator: ": "))
-        // Its own words repeat what was read.
+        // Its own text repeats the input.
         case is DecodingError: "the server's answer cannot be read"
         case is CancellationError: CommandFailure.interrupted.description
         case let error as NSError where error.domain == NSCocoaErrorDomain: file(error)
@@ -14,21 +14,22 @@ package enum Complaint {
         }
     }
 
-    /// The same of a message of the library.
+    /// Rewrites a message of the library in the user's terms.
     package static func text(_ message: String) -> String {
         var message = message
         for (words, better) in translations { message = message.replacing(words, with: better) }
-        // --tls is about the server alone.
+        // --tls applies only to the server.
         if message.contains("auth endpoint") {
             message = message.replacing("try --tls if this port expects TLS", with: "try https:// if it expects TLS")
         }
         return message.replacing(#/ ?\([a-z]+(?:[A-Z][a-z]+)+\)/#, with: "")
     }
 
-    /// A message about the command line, ArgumentParser's included, in the style of all others: it goes on after `error:`.
+    /// Rewrites a message about the command line, including those of ArgumentParser, in the common style, to follow
+    /// `error:`.
     package static func text(wrongUse message: String) -> String {
         let first = message.prefix { $0.isLetter || $0 == "'" }
-        // A name in capitals, such as EVENT, stays.
+        // A name in capitals, such as EVENT, stays as it is.
         let isWord = first.count == 1 || first.dropFirst().contains(where: \.isLowercase)
         let text = isWord ? first.prefix(1).lowercased() + message.dropFirst() : message
         return text.hasSuffix(".") && !text.hasSuffix("..") ? String(text.dropLast()) : text
@@ -65,7 +66,7 @@ package enum Complaint {
         ),
         ("larger than maximumMessageSize allows", "larger than this command takes"),
         ("does not seem to speak TLS on this port", "does not seem to speak TLS on this port: try --no-tls"),
-        // What a TLS server does with a request in plain text.
+        // The reaction of a TLS server to a request in plain text.
         (
             "closed the connection without answering the WebSocket handshake",
             "closed the connection without answering the WebSocket handshake: try --tls if this port expects TLS"

@@ -1,4 +1,4 @@
-/// Does the work, or gives up with `failure` when the time is over.
+/// Runs the work, or throws `failure` when the time is over.
 package func withDeadline<Value: Sendable>(
     _ duration: Duration, failure: @escaping @Sendable () -> CommandFailure,
     _ work: @escaping @Sendable () async throws -> Value

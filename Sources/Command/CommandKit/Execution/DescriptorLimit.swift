@@ -1,21 +1,22 @@
 package import Glibc
 
-/// How many files and sockets the system lets this process have open.
+/// The number of files and sockets that the system lets this process open.
 package enum DescriptorLimit {
-    /// Descriptors that the process needs besides its connections.
+    /// The number of descriptors needed in addition to connections.
     private static let spare = 64
 
-    /// Raises the limit to what any command needs; throws if the system does not let it. Event loops cannot do without.
+    /// Raises the limit to the minimum that every command needs, because event loops cannot run without it. Throws if
+    /// the system refuses.
     package static func requireSome() throws(CommandFailure) {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        // Not further: what the command starts would inherit it.
+        // No further, because child processes inherit the limit.
         if limit.rlim_cur < rlim_t(spare) { try require(sockets: 0) }
     }
 
-    /// Raises the limit as far as it goes.
+    /// Raises the limit as far as possible.
     ///
-    /// - Returns: The limit from now on.
+    /// - Returns: The new limit.
     @discardableResult
     package static func raise() -> rlim_t {
         var limit = rlimit()
@@ -25,7 +26,7 @@ package enum DescriptorLimit {
         return limit.rlim_max
     }
 
-    /// Raises the limit as far as it goes; throws if that is not enough for so many sockets.
+    /// Raises the limit as far as possible; throws if that is not enough for this number of sockets.
     package static func require(sockets: Int) throws(CommandFailure) {
         let (limit, needed) = (raise(), sockets + spare)
         guard limit >= rlim_t(needed) else {

@@ -5,9 +5,9 @@ import Foundation
     #error("pusher-cli needs the package trait CommandLineTool, which is on by default")
 #endif
 
-/// A command that has no end of its own, or that makes an orderly one when a signal comes: it watches for signals itself.
+/// A command that runs until a signal ends it, or that shuts down cleanly on a signal. It watches for signals itself.
 package protocol EndedBySignal: ParsableCommand {
-    /// Whether it does so with these arguments. By default it does.
+    /// Whether this applies to the given arguments. The default is true.
     var endsBySignal: Bool { get }
 }
 
@@ -15,21 +15,21 @@ extension EndedBySignal {
     package var endsBySignal: Bool { true }
 }
 
-/// A command whose arguments are looked at once every option is known. In `validate()` the value of a misspelt option would still
-/// count as an argument, and the complaint would be about that.
+/// A command whose arguments are checked only once every option is known. In `validate()` the value of a misspelt
+/// option would still count as an argument and cause a misleading error.
 package protocol ArgumentChecking: ParsableCommand {
     func checkArguments() throws
 }
 
-/// Runs one command from its arguments to the exit status: the one place where errors become words and a status, where a signal
-/// breaks work off, and where output that could not be written is noticed.
+/// Runs one command, from its arguments to its exit status. Only here are errors turned into messages and a status,
+/// signals interrupt work, and failed output is detected.
 package enum Execution {
-    /// - Parameter root: The command that has all others.
+    /// - Parameter root: The root command.
     package static func run(_ root: any ParsableCommand.Type) async -> Never {
         StandardDescriptors.occupy()
-        signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
-        signal(SIGQUIT, SIG_DFL)  // Swift would take Ctrl-\ for a crash
-        // ArgumentParser traps where a help text has no room.
+        signal(SIGPIPE, SIG_IGN)  // a closed pipe shows up as a failed write
+        signal(SIGQUIT, SIG_DFL)  // Swift would treat Ctrl-\ as a crash
+        // ArgumentParser traps if a help text has no space.
         let columns = Environment["COLUMNS"].flatMap { Int($0) } ?? StandardOutput.columns ?? leastColumns
         if columns < leastColumns { setenv("COLUMNS", "\(leastColumns)", 1) }
         var status = ExitStatus.done
@@ -56,11 +56,11 @@ package enum Execution {
         exit(status.rawValue)
     }
 
-    /// Of help texts.
+    /// The minimum width of help texts.
     private static let leastColumns = 40
 
     private static func perform(_ command: any ParsableCommand) async throws {
-        // Only the task that runs it touches it.
+        // Only the task that runs the command accesses it.
         nonisolated(unsafe) var command = command
         let work: @Sendable () async throws -> Void = {
             if let asynchronous = command as? any AsyncParsableCommand {
@@ -74,7 +74,7 @@ package enum Execution {
         if endsBySignal { try await work() } else { try await SignalWatch.finishing(work) }
     }
 
-    /// Says what went wrong, if that has not been said.
+    /// Reports an error unless it has been reported already.
     private static func report(_ error: any Error, _ usage: UsageMistake) -> ExitStatus {
         if let code = error as? ExitCode { return ExitStatus(rawValue: code.rawValue) ?? .unavailable }
         StatusLine.end()
@@ -87,7 +87,7 @@ package enum Execution {
             return .interrupted
         }
         let code = usage.root.exitCode(for: error)
-        if code.isSuccess {  // --help, --version, a script for a shell
+        if code.isSuccess {  // --help, --version, a completion script
             _ = StandardOutput.write((usage.root.fullMessage(for: error) + "\n").utf8)
             return .done
         }

@@ -2,27 +2,27 @@ import Basics
 import Dispatch
 import Foundation
 
-/// Ctrl-C, a polite kill and a terminal that goes away end a command cleanly; a second signal ends it at once, with
+/// Ends a command cleanly on Ctrl-C, SIGTERM or SIGHUP. A second signal ends it at once with
 /// ``ExitStatus/interrupted``.
 package final class SignalWatch {
-    /// Without HUP if that is ignored from the start: then `nohup` wants the command to go on.
+    /// HUP is omitted if it is ignored from the start: `nohup` wants the command to continue.
     private static let numbers: [Int32] = {
         var action = sigaction()
         let isIgnored = sigaction(SIGHUP, nil, &action) == 0 && isIgnoring(action)
         return isIgnored ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
     }()
 
-    /// `SIG_IGN` is the address 1, which Swift cannot compare functions for.
+    /// `SIG_IGN` is the address 1; Swift cannot compare functions with it.
     private static func isIgnoring(_ action: sigaction) -> Bool {
         unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
-    /// Watches that have not been cancelled: the last one gives the signals their default action back.
+    /// The number of active watches. The last one to be cancelled restores the default signal actions.
     private static let watchCount = Lock(0)
 
     private let sources: [any DispatchSourceSignal]
 
-    /// - Parameter count: How many signals of a kind are taken before the next one ends the command at once.
+    /// - Parameter count: The number of signals of one kind to handle before the next one ends the command at once.
     package init(taking count: Int = 1, _ onSignal: @escaping @Sendable () -> Void) {
         let registered = DispatchSemaphore(value: 0)
         let isFirst = Self.watchCount.withLock { count in
@@ -30,7 +30,8 @@ package final class SignalWatch {
             return count == 1
         }
         sources = Self.numbers.map { number in
-            // Else the default action comes before the source. A second watch would undo what Dispatch has set for the first.
+            // Otherwise the default action precedes the source. A second watch would undo what Dispatch has set for the
+            // first.
             if isFirst { signal(number, SIG_IGN) }
             let source = DispatchSource.makeSignalSource(signal: number)
             let taken = Lock(0)
@@ -40,7 +41,7 @@ package final class SignalWatch {
                     taken += 1
                     return taken
                 }
-                // Dispatch may still take the next one before that gets to a handler.
+                // Dispatch may still receive the next signal before the handler does.
                 if taken > count { _exit(ExitStatus.interrupted.rawValue) }
                 if taken == count { signal(number) { _ in _exit(ExitStatus.interrupted.rawValue) } }
                 onSignal()
@@ -49,14 +50,14 @@ package final class SignalWatch {
             source.resume()
             return source
         }
-        for _ in sources { registered.wait() }  // a signal that comes earlier would be lost
+        for _ in sources { registered.wait() }  // an earlier signal would be lost
     }
 
-    /// Does the work, or leaves it when a signal comes; then it returns nil.
+    /// Runs the work, or cancels it on a signal and returns `nil`.
     package static func interrupting<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
-        // Before the work begins: a signal that comes at once must not take its default action.
+        // Before the work begins, so that an early signal does not take its default action.
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let watch = SignalWatch { continuation.yield() }
         defer { watch.cancel() }
@@ -71,8 +72,8 @@ package final class SignalWatch {
         }
     }
 
-    /// Does work that stops in good order: the first signal calls `stop`, the second cancels the work, which can still report
-    /// how far it got.
+    /// Runs work that stops in an orderly way: the first signal calls `stop`, the second cancels the work, which can
+    /// still report its progress.
     package static func stopping(
         _ stop: @escaping @Sendable () -> Void, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -95,7 +96,7 @@ package final class SignalWatch {
         }
     }
 
-    /// Does work that is worth nothing unless it is finished.
+    /// Runs work that is useless unless it is completed.
     package static func finishing<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -103,7 +104,7 @@ package final class SignalWatch {
         return value
     }
 
-    /// From now on a signal ends the command at once, unless another watch is there.
+    /// Lets signals end the command at once again, unless another watch is active.
     package func cancel() {
         for source in sources { source.cancel() }
         Self.watchCount.withLock { count in
@@ -113,7 +114,8 @@ package final class SignalWatch {
         }
     }
 
-    /// Returns at the first signal. `ready` is called once signals are awaited, and false from it returns at once.
+    /// Returns at the first signal. Calls `ready` once it is waiting for signals, and returns at once if that returns
+    /// false.
     package static func wait(ready: () -> Bool) async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let watch = SignalWatch { continuation.yield() }

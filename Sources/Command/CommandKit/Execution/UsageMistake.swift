@@ -1,14 +1,14 @@
 package import ArgumentParser
 
-/// Mistakes on a command line of which ArgumentParser names something else than what is wrong.
+/// Command line mistakes for which ArgumentParser reports the wrong cause.
 package struct UsageMistake {
-    /// The command that has all others.
+    /// The root command.
     package let root: any ParsableCommand.Type
     private let arguments: [String]
-    /// The command that the arguments name, and how it is called from the root on.
+    /// The command named by the arguments, and its path from the root.
     private let command: any ParsableCommand.Type
     private let path: [String]
-    /// What comes after its name.
+    /// The arguments after its name.
     private let rest: ArraySlice<String>
 
     package init(_ arguments: [String], of root: any ParsableCommand.Type) {
@@ -24,18 +24,18 @@ package struct UsageMistake {
         (self.root, self.arguments, self.command, self.path, self.rest) = (root, arguments, command, path, rest)
     }
 
-    /// Where more can be read.
+    /// A pointer to the command's help.
     package var hint: String { "See '\(path.joined(separator: " ")) --help' for more information." }
 
-    /// A name after `help` that is no command's; ArgumentParser passes over it.
+    /// The error for an unknown command after `help`, which ArgumentParser ignores.
     package var ofHelp: String? { arguments.first == "help" ? unknownCommand : nil }
 
-    /// What is wrong, if it is not what ArgumentParser says.
+    /// Returns a more accurate message than ArgumentParser's, if there is one.
     package func better(than message: String) -> String? {
         if message.contains("nexpected argument") { return unknownCommand }
         if message.hasPrefix("Missing expected argument") { return unknownOption }
         guard message.hasPrefix("Missing value for") else { return nil }
-        // It takes a negative number for an option, unless it is joined to the one that it is for.
+        // ArgumentParser takes a negative number for an option unless it is joined to its own option.
         guard
             let index = rest.indices.dropLast().first(where: { index in
                 message.contains("'\(rest[index]) <") && rest[index + 1].wholeMatch(of: /-[0-9.]+/) != nil
@@ -60,7 +60,7 @@ package struct UsageMistake {
         return "'\(name)' is not a command of \(path.joined(separator: " "))\(Self.suggestion(for: name, of: names))"
     }
 
-    /// An option that the command does not have, where an argument that it needs is missing as well.
+    /// An unknown option, if a required argument is missing as well.
     private var unknownOption: String? {
         let help = root.helpMessage(for: command, columns: 1000)
         let known = help.matches(of: /(?:^|[\s(\/])(--?[A-Za-z0-9][-A-Za-z0-9]*)/).map { String($0.1) }
@@ -79,7 +79,7 @@ package struct UsageMistake {
         return near.min { $0.1 < $1.1 }.map { ". Did you mean '\($0.0)'?" } ?? ""
     }
 
-    /// How many letters must be changed, added or left out (Levenshtein).
+    /// Returns the edit distance between two words (Levenshtein).
     private static func distance(_ one: String, _ other: String) -> Int {
         let other = Array(other)
         var row = Array(0...other.count)

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// A file without a name: it is gone when the command ends, however that happens.
+/// An unnamed file that is gone when the command ends, however that happens.
 package struct TemporaryFile {
     private let handle: FileHandle
 
-    /// - Parameter write: Makes a file at the path that it is given; nobody else can look into its folder.
+    /// - Parameter write: Creates a file at the given path, in a private folder.
     package static func holding(_ write: (URL) async throws -> Void) async throws -> TemporaryFile {
         try await withPath { file in
             try await write(file)
@@ -16,7 +16,7 @@ package struct TemporaryFile {
         }
     }
 
-    /// A path for a file that is deleted afterwards; nobody else can look into its folder.
+    /// Provides a path in a private folder for a file that is deleted afterwards.
     package static func withPath<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID().uuidString)")
         do {
@@ -29,9 +29,9 @@ package struct TemporaryFile {
         return try await body(folder.appending(path: "part"))
     }
 
-    /// All of it, or as much as the reader takes.
+    /// Writes the whole file, or as much as the reader accepts.
     ///
-    /// - Returns: Whether all of it was taken.
+    /// - Returns: Whether everything was written.
     @discardableResult
     package func copyToStandardOutput() throws(CommandFailure) -> Bool {
         signal(SIGPIPE, SIG_IGN)

@@ -1,22 +1,22 @@
 package import Basics
 package import Foundation
 
-/// A private file in one of the user's folders for this command.
+/// A private file of this command in one of the user's folders.
 package struct UserFile {
-    /// Which of the user's folders it is in (XDG Base Directory Specification).
+    /// The user's folders (XDG Base Directory Specification).
     package enum Base {
-        /// `$XDG_CONFIG_HOME`, else `~/.config`.
+        /// `$XDG_CONFIG_HOME`, or else `~/.config`.
         case configuration
-        /// `$XDG_STATE_HOME`, else `~/.local/state`.
+        /// `$XDG_STATE_HOME`, or else `~/.local/state`.
         case state
-        /// `$XDG_DATA_HOME`, else `~/.local/share`.
+        /// `$XDG_DATA_HOME`, or else `~/.local/share`.
         case data
 
-        /// The command's folder in it.
+        /// The command's folder within it.
         package var folder: URL {
-            // Foundation asks the system's list of users alone.
+            // Foundation only consults the system's user database.
             let own = Environment["HOME"].map { URL(filePath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
-            // A relative path there is to be ignored (XDG Base Directory Specification).
+            // Relative paths must be ignored (XDG Base Directory Specification).
             let chosen = Environment[variable].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil }
             return (chosen ?? own.appending(path: pathInHome)).appending(path: "pusher-cli")
         }
@@ -46,8 +46,8 @@ package struct UserFile {
     private let cure: String?
 
     /// - Parameters:
-    ///   - name: Its path in the folder.
-    ///   - cure: What to do if others may have read it.
+    ///   - name: The path within the folder.
+    ///   - cure: Advice if others may have read the file.
     package init(_ name: String, in base: Base = .configuration, ifReadByOthers cure: String? = nil) {
         self.cure = cure
         file = base.folder.appending(path: name)
@@ -56,7 +56,7 @@ package struct UserFile {
 
     package var exists: Bool { FileManager.default.fileExists(atPath: file.path) }
 
-    /// Nil if there is none. One that others can read is refused.
+    /// Returns the content; `nil` if there is no file. Throws if others can read the file.
     package func read() throws(CommandFailure) -> Data? {
         do throws(PrivateFileError) {
             return try PrivateFile(file.path).read(upTo: Self.maximumSize)
@@ -73,7 +73,7 @@ package struct UserFile {
         return try Self.replace(file, with: data)
     }
 
-    /// Writes a file that nobody else can read at any moment, in the place of one that may be there.
+    /// Writes a file that no other user can read at any time, replacing an existing one.
     @discardableResult
     package static func replace(_ file: URL, with data: Data) throws(CommandFailure) -> FileLock {
         do throws(PrivateFileError) {
@@ -91,7 +91,7 @@ package struct UserFile {
         }
     }
 
-    /// Makes the folder, and keeps others out of it.
+    /// Creates the folder and makes it private.
     package func makeFolder() throws(CommandFailure) {
         do {
             try FileManager.default.createDirectory(
@@ -104,9 +104,9 @@ package struct UserFile {
         }
     }
 
-    /// Nobody else changes files of the folder meanwhile, as long as all who do call this.
+    /// Runs `body` under a lock that excludes other processes from changing the folder's files this way.
     ///
-    /// - Throws: If another process changes them for longer than 10 s.
+    /// - Throws: If another process holds the lock for longer than 10 s.
     package func locking<Value>(_ body: () throws(CommandFailure) -> Value) throws(CommandFailure) -> Value {
         try makeFolder()
         let lock: FileLock

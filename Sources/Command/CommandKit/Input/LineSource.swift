@@ -2,7 +2,7 @@ import Basics
 import Dispatch
 import Foundation
 
-/// Standard input, line by line as it comes. A thread of its own reads it, a little further than lines are taken.
+/// Standard input as lines. A separate thread reads slightly ahead of the consumer.
 package final class LineSource: Sendable {
     private enum End {
         case reached
@@ -10,28 +10,28 @@ package final class LineSource: Sendable {
         case failed(CommandFailure)
     }
 
-    /// What nobody has taken.
+    /// The input that was not consumed.
     package struct Rest {
-        /// Lines that have been read.
+        /// The number of lines read.
         package let count: Int
-        /// Whether that is all: the input has no more.
+        /// Whether the input has no more lines.
         package let isAll: Bool
-        /// Whether somebody wanted it to stop.
+        /// Whether ``LineSource/stop()`` was called.
         package let isStopped: Bool
     }
 
     private struct State {
         var lines: [InputLine] = []
         var isStopping = false
-        /// The reader waits until lines are taken.
+        /// Whether the reader is waiting for lines to be consumed.
         var isFull = false
         var end: End?
         var waiter: CheckedContinuation<Void, Never>?
-        /// What ``stop()`` cancels.
+        /// The task that ``stop()`` cancels.
         var wait: Task<Void, any Error>?
     }
 
-    /// So much is read at a time, and so much may be left to do when reading stops.
+    /// The number of bytes per read, which also bounds the work left when reading stops.
     private static let chunkSize = 2048
 
     private let readAhead: Int
@@ -40,16 +40,16 @@ package final class LineSource: Sendable {
     private let room = DispatchSemaphore(value: 0)
 
     /// - Parameters:
-    ///   - readAhead: Lines that wait, beside those of one read, before reading does.
-    ///   - maximumLength: Bytes of one line.
+    ///   - readAhead: The number of waiting lines at which reading pauses, apart from those of one read.
+    ///   - maximumLength: The maximum length of a line, in bytes.
     package init(readAhead: Int, maximumLength: Int) {
         (self.readAhead, self.maximumLength) = (readAhead, maximumLength)
-        // It would write over what is typed.
+        // The status line would overwrite the user's input.
         if isatty(STDIN_FILENO) == 1 { StatusLine.end() }
         Thread.detachNewThread { [self] in read() }
     }
 
-    /// Reads no more, gives no more lines, and ends what is waited for.
+    /// Stops reading, returns no more lines, and cancels pending waits.
     package func stop() {
         let (mustWake, wait) = state.withLock { state in
             state.isStopping = true
@@ -62,7 +62,7 @@ package final class LineSource: Sendable {
 
     package var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// Waits for something that is not worth waiting for once it is to stop: ``stop()`` cancels it.
+    /// Waits for work that ``stop()`` cancels.
     package func untilStopped(_ work: @escaping @Sendable () async throws -> Void) async throws {
         let wait = Task { try await work() }
         let isStopping = state.withLock { state in
@@ -74,7 +74,7 @@ package final class LineSource: Sendable {
         try await wait.value
     }
 
-    /// Stops, and says what is left.
+    /// Stops reading and returns what is left.
     package func rest() async -> Rest {
         let isStopped = isStopping
         stop()
@@ -85,10 +85,10 @@ package final class LineSource: Sendable {
         }
     }
 
-    /// Whether a line could be taken now.
+    /// Whether a line is available.
     package var hasLines: Bool { state.withLock { !$0.lines.isEmpty } }
 
-    /// Waits until there is a line, and takes those that are there; none at the end, and when it is to stop.
+    /// Waits for a line and returns the available ones; none at the end of the input or after ``stop()``.
     ///
     /// - Throws: If the input cannot be read.
     package func next(atMost count: Int) async throws(CommandFailure) -> [InputLine] {
@@ -122,13 +122,13 @@ package final class LineSource: Sendable {
         }
     }
 
-    // MARK: The reader's thread
+    // MARK: The reader thread
 
     private func read() {
         var splitter = LineSplitter(maximumLength: maximumLength)
         var buffer = [UInt8](repeating: 0, count: Self.chunkSize)
         while waitForRoom() {
-            // Not for longer than somebody wants it.
+            // Wait in short intervals, so that the reader can stop.
             var descriptors = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
             let ready = poll(&descriptors, 1, 100)
             if ready == 0 || ready < 0 && errno == EINTR { continue }
@@ -141,7 +141,7 @@ package final class LineSource: Sendable {
         add([], end: .stopped)
     }
 
-    /// - Returns: Whether to go on.
+    /// - Returns: Whether to continue.
     private func waitForRoom() -> Bool {
         while true {
             let goesOn = state.withLock { state -> Bool? in

@@ -1,29 +1,29 @@
 /// A line of input, without the LF or CRLF at its end.
 package struct InputLine: Sendable {
-    /// Counted from 1.
+    /// The line number, starting at 1.
     package let number: Int
-    /// Fails if it is too long, or not UTF-8.
+    /// The text, or a failure if the line is too long or not UTF-8.
     package let text: Result<String, CommandFailure>
 }
 
-/// Cuts bytes into lines. Keeps no more of a line than may be in one.
+/// Splits bytes into lines. Keeps no more of a line than its maximum length.
 package struct LineSplitter {
     private let maximumLength: Int
     private var number = 0
     private var bytes: [UInt8] = []
-    /// Of the line that has not ended, what is not kept included.
+    /// The length of the unfinished line, including discarded bytes.
     private var length = 0
     private var endsInReturn = false
-    /// Whether the line that has not ended was given already, as one that is too long.
+    /// Whether the unfinished line was already reported as too long.
     private var isRefused = false
 
-    /// - Parameter maximumLength: Bytes of one line. A longer one fails, before it ends if that is not near, and the next one
-    ///   is fine.
+    /// - Parameter maximumLength: The maximum length of a line, in bytes. A longer line fails, possibly before its end;
+    ///   the next one is not affected.
     package init(maximumLength: Int) {
         self.maximumLength = maximumLength
     }
 
-    /// The lines that end in the next bytes, and the one behind them if it is too long.
+    /// Returns the lines that end in these bytes, and the unfinished one if it is too long.
     package mutating func split(_ chunk: ArraySlice<UInt8>) -> [InputLine] {
         var lines: [InputLine] = []
         var rest = chunk
@@ -34,7 +34,7 @@ package struct LineSplitter {
             rest = rest[(end + 1)...]
         }
         add(rest)
-        // One byte more may be a return.
+        // One more byte may be a carriage return.
         if length > maximumLength + 1, !isRefused {
             isRefused = true
             number += 1
@@ -45,7 +45,7 @@ package struct LineSplitter {
         return lines
     }
 
-    /// The line behind the last line end; nil if there is none, or it was refused.
+    /// Returns the text after the last line end; `nil` if there is none or it was already reported as too long.
     package mutating func end() -> InputLine? {
         length == 0 ? nil : finish()
     }
@@ -56,7 +56,7 @@ package struct LineSplitter {
         if let last = part.last { endsInReturn = last == UInt8(ascii: "\r") }
     }
 
-    /// A return that makes the line one byte too long has not been kept.
+    /// Drops the carriage return of a line end. One that exceeds the maximum length was not kept.
     private mutating func dropReturn() {
         guard endsInReturn else { return }
         length -= 1

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A password or a token that the user gives: never as an argument, which the process list shows.
+/// Reads a password or token from the user. These are never arguments, because the process list shows those.
 package enum SecretInput {
     private static let maximumLength = 1 << 14
 
-    /// All of standard input but the line's end. Nil if the task was cancelled meanwhile.
+    /// Reads standard input without the final line end. Returns `nil` if the task was cancelled.
     package static func fromStandardInput(_ what: String) throws(CommandFailure) -> String? {
         try StatusLine.pausing { () throws(CommandFailure) in try allOfStandardInput(what) }
     }
@@ -31,7 +31,7 @@ package enum SecretInput {
         }
     }
 
-    /// Two passwords, one a line. Nil if the task was cancelled meanwhile.
+    /// Reads two passwords, one per line. Returns `nil` if the task was cancelled.
     package static func oldAndNewFromStandardInput() throws(CommandFailure) -> (old: String, new: String)? {
         guard let text = try fromStandardInput("old and the new password") else { return nil }
         let lines = text.split(separator: /\r?\n/, omittingEmptySubsequences: false).map { String($0) }
@@ -41,7 +41,7 @@ package enum SecretInput {
         return (lines[0], lines[1])
     }
 
-    /// A new password, typed once more so that it is what it should be. Nil if Ctrl-C was typed.
+    /// Reads a new password twice to rule out typing errors. Returns `nil` on Ctrl-C.
     package static func typedTwice(_ prompt: TerminalText) throws(CommandFailure) -> String? {
         guard let first = try typed(prompt), let second = try typed("The same again: ") else { return nil }
         guard first == second else {
@@ -50,7 +50,7 @@ package enum SecretInput {
         return first
     }
 
-    /// A line typed at the terminal, where it is not shown unless it may be. Nil if Ctrl-C was typed.
+    /// Reads a line from the terminal, hidden unless it may be shown. Returns `nil` on Ctrl-C.
     package static func typed(
         _ prompt: TerminalText, what: String = "password", isShown: Bool = false, option: String = "--password-stdin"
     ) throws(CommandFailure) -> String? {
@@ -63,9 +63,9 @@ package enum SecretInput {
         return line
     }
 
-    /// The same of a line that may be empty.
+    /// Like ``typed(_:what:isShown:option:)``, but accepts an empty line.
     ///
-    /// - Parameter reason: Says what to do if there is no terminal.
+    /// - Parameter reason: The advice if there is no terminal.
     package static func typedLine(
         _ prompt: TerminalText, isShown: Bool, withoutTerminal reason: String
     ) throws(CommandFailure) -> String? {
@@ -84,7 +84,7 @@ package enum SecretInput {
         guard tcgetattr(terminal, &before) == 0 else {
             throw CommandFailure(.unavailable, "the terminal cannot be set to hide what is typed")
         }
-        // Ctrl-C is read as a character: as a signal it would leave the terminal mute.
+        // Ctrl-C is read as a character, because a signal would leave the terminal without echo.
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
@@ -100,7 +100,7 @@ package enum SecretInput {
             echo: { if isShown { say("\r\u{1B}[K\(prompt)\($0)", to: terminal) } })
     }
 
-    /// - Parameter echo: Told how the line reads after each key.
+    /// - Parameter echo: Called with the current line after each key.
     private static func line(from terminal: Int32, echo: (String) -> Void) -> String? {
         var line: [UInt8] = []
         while true {
@@ -108,7 +108,7 @@ package enum SecretInput {
             case .cancelled, .failed, .byte(3): return nil  // 3 is Ctrl-C
             case .end, .byte(4), .byte(10), .byte(13): return String(decoding: line, as: UTF8.self)  // 4 is Ctrl-D
             case .byte(8), .byte(127):
-                while let last = line.popLast(), last & 0xC0 == 0x80 {}  // a whole character
+                while let last = line.popLast(), last & 0xC0 == 0x80 {}  // removes a whole character
             case .byte(21): line = []  // Ctrl-U
             case .byte(let byte): if line.count < maximumLength { line.append(byte) }
             }
@@ -123,7 +123,7 @@ package enum SecretInput {
         case cancelled
     }
 
-    /// Waits, but not for longer than somebody wants it: a signal cancels the task.
+    /// Waits in short intervals, because a signal cancels the task.
     private static func byte(from descriptor: Int32) -> Reading {
         while !Task.isCancelled {
             var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A question that is answered with yes or no before something is done that cannot be undone.
+/// Asks for confirmation before an action that cannot be undone.
 package enum TerminalQuestion {
-    /// Whether somebody is there to answer.
+    /// Whether a user can answer.
     package static var canBeAsked: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Whether there is a terminal, wherever standard input comes from.
+    /// Whether there is a terminal, even if standard input is redirected.
     package static var hasTerminal: Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else { return false }
@@ -13,9 +13,9 @@ package enum TerminalQuestion {
         return true
     }
 
-    /// Asks until there is an answer; an empty line is no.
+    /// Asks until there is an answer; an empty line means no.
     ///
-    /// - Parameter question: Without the choices.
+    /// - Parameter question: The question without the choices.
     package static func isConfirmed(_ question: TerminalText) throws(CommandFailure) -> Bool {
         let answer = try answer(
             "\(question) [y/N] ", ifEmpty: false, withoutTerminal: "there is no terminal to ask on: use --force")
@@ -23,11 +23,11 @@ package enum TerminalQuestion {
         return answer
     }
 
-    /// Asks until there is an answer. Nil if Ctrl-C was typed, or the task was cancelled.
+    /// Asks until there is an answer. Returns `nil` on Ctrl-C or if the task was cancelled.
     ///
     /// - Parameters:
-    ///   - answer: What an empty line means; nil asks again.
-    ///   - reason: Says what to do if there is no terminal.
+    ///   - answer: The meaning of an empty line; `nil` asks again.
+    ///   - reason: The advice if there is no terminal.
     package static func answer(
         _ question: TerminalText, ifEmpty answer: Bool? = nil, withoutTerminal reason: String
     ) throws(CommandFailure) -> Bool? {

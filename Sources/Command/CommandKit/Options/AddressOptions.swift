@@ -3,7 +3,7 @@ import Foundation
 import PusherProtocol
 package import PusherSwift
 
-/// Where the server is: the same for every command that reaches one.
+/// The server's address, for every command that contacts one.
 package struct AddressOptions: ParsableArguments {
     @Option(help: "A cluster of Pusher Channels, such as eu. Default: $PUSHER_CLUSTER.")
     package var cluster: String?
@@ -57,7 +57,7 @@ package struct AddressOptions: ParsableArguments {
         }
     }
 
-    /// The settings that these options and those of the network give.
+    /// Returns the settings from these options and the network options.
     package func settings(_ network: NetworkArguments) throws -> Settings {
         var settings = Settings()
         (settings.cluster, settings.port, settings.path, settings.tls) = (cluster, port, path, tls)

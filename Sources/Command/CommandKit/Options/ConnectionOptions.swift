@@ -3,7 +3,7 @@ import Foundation
 import PusherProtocol
 package import PusherSwift
 
-/// Where the server is, how to be let in, and how to stay: the same for every command that connects.
+/// The server, the credentials and the connection's options, for every command that connects.
 package struct ConnectionOptions: ParsableArguments {
     @OptionGroup package var credentials: CredentialOptions
     @OptionGroup package var masterKey: MasterKeyOption
@@ -56,7 +56,7 @@ package struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    /// What options, context and environment say together.
+    /// Returns the settings from options, context and environment.
     package func settings() throws -> Settings {
         var options = try address.settings(network)
         (options.authEndpoint, options.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
@@ -66,7 +66,7 @@ package struct ConnectionOptions: ParsableArguments {
         return settings
     }
 
-    /// What the client is made with.
+    /// Returns the options for creating the client.
     package func clientOptions(_ settings: Settings) throws -> PusherClientOptions {
         var options = PusherClientOptions(
             authMethod: authMethod(settings), host: settings.pusherHost, port: settings.port, path: settings.path,
@@ -85,9 +85,9 @@ package struct ConnectionOptions: ParsableArguments {
         return options
     }
 
-    /// A client that is not connected yet.
+    /// Creates a client that is not connected yet.
     ///
-    /// - Parameter channels: Those that it is to subscribe to.
+    /// - Parameter channels: The channels to subscribe to.
     package func client(
         as user: UserOptions, of channels: [String], _ change: (inout PusherClientOptions) -> Void = { _ in }
     ) throws -> Pusher {
@@ -103,7 +103,7 @@ package struct ConnectionOptions: ParsableArguments {
         return pusher
     }
 
-    /// An endpoint that is named signs, also where the secret is known.
+    /// Returns the way to authorize channels. An endpoint that is given signs even if the secret is known.
     private func authMethod(_ settings: Settings) -> AuthMethod {
         if let endpoint = settings.authEndpoint { return .endpoint(authEndpoint: endpoint) }
         return settings.secret.map { .inline(secret: $0) } ?? .noMethod
@@ -111,19 +111,19 @@ package struct ConnectionOptions: ParsableArguments {
 }
 
 extension PusherClientOptions {
-    /// Lets the client give up a little earlier than the command, so that the command can say what was missing.
+    /// Makes the client give up slightly before the command, so that the command can report what is missing.
     package mutating func limitConnecting(to seconds: Double) {
         connectTimeout = .seconds(seconds * 0.95)
     }
 
-    /// The same for every wait for the server.
+    /// Applies the same limit to every wait for the server.
     package mutating func limitWaits(to seconds: Double) {
         limitConnecting(to: seconds)
         (authTimeout, subscriptionTimeout) = (connectTimeout, connectTimeout)
     }
 }
 
-/// A URL as an option takes it for something that answers over HTTP.
+/// Parses the URL of an HTTP service in an option.
 package enum HTTPURL {
     package static func isOne(_ text: String) -> Bool {
         guard let url = URL(string: text), url.host?.isEmpty == false else { return false }

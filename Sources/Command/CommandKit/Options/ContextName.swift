@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// A context's name, as an argument.
+/// The name of a context, as an argument.
 package struct ContextName: ParsableArguments {
     @Argument(help: "The context's name.", completion: .custom { _, _, _ in Self.known })
     package var name: String

@@ -3,7 +3,7 @@ import Basics
 package import PusherHTTP
 import PusherProtocol
 
-/// Whose application it is, and what its signatures and keys are made with.
+/// The application and the keys for its signatures and encryption.
 package struct CredentialOptions: ParsableArguments {
     @Option(
         help: """
@@ -28,9 +28,9 @@ package struct CredentialOptions: ParsableArguments {
         try EmptyValue.refuse(("--key", key), ("--secret", secret))
     }
 
-    /// What options, context and environment say together.
+    /// Returns the settings from options, context and environment.
     ///
-    /// - Parameter options: What the command's other options say.
+    /// - Parameter options: Settings from the command's other options.
     /// - Parameter needsServer: Whether the command connects to the application's server.
     package func settings(_ options: Settings = Settings(), needsServer: Bool = true) throws(CommandFailure) -> Settings
     {
@@ -48,7 +48,7 @@ package struct CredentialOptions: ParsableArguments {
                 do throws(CommandFailure) {
                     if let found = try ContextFile().current() { sources.append(found) }
                 } catch {
-                    // Nobody asked for the file, and it may not be needed.
+                    // The file was not requested and may not be needed.
                     let named = Settings(merging: sources)
                     guard named.key != nil, needsServer ? named.namesServer : named.secret != nil else { throw error }
                     StandardError.write("warning: \(error)")
@@ -58,14 +58,14 @@ package struct CredentialOptions: ParsableArguments {
         return Settings(merging: sources)
     }
 
-    /// The same with an encryption master key, for commands without other options of this kind.
+    /// Returns the settings with an encryption master key, for commands without other options of this kind.
     package func settings(_ masterKey: MasterKeyOption) throws(CommandFailure) -> Settings {
         var options = Settings()
         options.encryptionMasterKey = masterKey.given
         return try settings(options, needsServer: false)
     }
 
-    /// - Parameter encrypts: Whether it is to sign for an encrypted channel, which it cannot without a master key.
+    /// - Parameter encrypts: Whether it signs for an encrypted channel, which requires a master key.
     package func signer(_ masterKey: MasterKeyOption, encrypts: Bool = false) throws -> PusherSigner {
         let settings = try settings(masterKey)
         try settings.requireSigning(encrypts: encrypts)
@@ -75,7 +75,7 @@ package struct CredentialOptions: ParsableArguments {
     }
 }
 
-/// A secret that may come as an argument, but should come from the environment.
+/// A secret that can be an argument, but should come from the environment.
 package struct SecretOption {
     package static let secret = SecretOption(name: "--secret", variable: "PUSHER_SECRET")
     package static let encryptionMasterKey = SecretOption(
@@ -90,10 +90,10 @@ package struct SecretOption {
 
     package var names: String { "\(name) (or \(variable))" }
 
-    /// What the user has been warned of.
+    /// The warnings given so far.
     private static let warned = Lock<Set<String>>([])
 
-    /// The argument, with a warning; nil if there is none.
+    /// Returns the argument and warns; `nil` if there is none.
     package func argument(_ argument: String?) -> String? {
         guard let argument else { return nil }
         if Self.warned.withLock({ $0.insert(name).inserted }) {
@@ -102,11 +102,11 @@ package struct SecretOption {
         return argument
     }
 
-    /// The argument, with a warning, or what the environment says.
+    /// Returns the argument with a warning, or the value from the environment.
     package func given(_ argument: String?) -> String? { self.argument(argument) ?? Environment[variable] }
 }
 
-/// `--key "$KEY"` without a `KEY`: what the context or the environment says instead may be of another application.
+/// `--key "$KEY"` without a `KEY`: the value from the context or the environment may belong to another application.
 package enum EmptyValue {
     package static func refuse(_ options: (name: String, value: String?)...) throws {
         for (name, value) in options where value?.isEmpty == true { throw ValidationError("\(name) is empty.") }

@@ -2,7 +2,7 @@ package import ArgumentParser
 package import PusherHTTP
 import PusherProtocol
 
-/// Which application the HTTP API is asked about.
+/// The application for HTTP API requests.
 package struct ApplicationOptions: ParsableArguments {
     @Option(help: "The application's id. Default: $PUSHER_APP_ID.")
     package var appId: String?
@@ -15,7 +15,7 @@ package struct ApplicationOptions: ParsableArguments {
     }
 }
 
-/// How the HTTP API is called.
+/// The options for calling the HTTP API.
 package struct HTTPOptions: ParsableArguments {
     @OptionGroup package var application: ApplicationOptions
     @OptionGroup package var credentials: CredentialOptions
@@ -35,9 +35,9 @@ package struct HTTPOptions: ParsableArguments {
     }
 
     /// - Parameters:
-    ///   - channels: Those that it is to publish on.
-    ///   - masterKey: For those of them that are encrypted.
-    ///   - change: What the command changes there, which is said with the server's name; nil if it only reads.
+    ///   - channels: The channels to publish on.
+    ///   - masterKey: The key for encrypted channels.
+    ///   - change: The change that the command makes, to announce with the server's name; `nil` if it only reads.
     package func api(
         publishingOn channels: [String] = [], _ masterKey: MasterKeyOption? = nil, change: String? = nil
     ) throws -> HTTPAPI {
@@ -51,13 +51,13 @@ package struct HTTPOptions: ParsableArguments {
     }
 }
 
-/// The HTTP API of an application, as a command asks it.
+/// The HTTP API of an application, as used by a command.
 package struct HTTPAPI: Sendable {
     package let client: PusherHTTPClient
-    /// For people.
+    /// The server's name, for messages.
     package let serverName: String
 
-    /// Asks, and says so while the answer does not come.
+    /// Sends a request, with a status line while it is pending.
     package func ask<Answer, Failure: Error>(
         _ question: (PusherHTTPClient) async throws(Failure) -> Answer
     ) async throws(Failure) -> Answer {
@@ -68,7 +68,7 @@ package struct HTTPAPI: Sendable {
 }
 
 extension Settings {
-    /// - Parameter channels: Those that it is to publish on, if that is known.
+    /// - Parameter channels: The channels to publish on, if known.
     package func httpClient(
         timeout: Duration = .seconds(30), publishingOn channels: [String] = []
     ) throws(CommandFailure) -> PusherHTTPClient {
@@ -80,7 +80,7 @@ extension Settings {
             timeout: timeout)
     }
 
-    /// Says on standard error what is done where: on a terminal, and elsewhere if `verbose`.
+    /// Announces an action and its server on standard error: on a terminal, and elsewhere if `verbose`.
     package func announce(_ action: String, verbose: Bool) {
         guard verbose || StandardError.isTerminal else { return }
         let source: TerminalText =
@@ -92,7 +92,7 @@ extension Settings {
         StandardError.write("\(action) \(serverName)\(source)")
     }
 
-    /// The server, for people.
+    /// The server's name, for messages.
     package var serverName: String {
         guard let host else { return "Pusher Channels" + (cluster.map { ", cluster \($0)" } ?? "") }
         return HostAddress.name(host, port)

@@ -2,9 +2,10 @@ package import ArgumentParser
 import Foundation
 import Transport
 
-/// Reads header fields that are given as `Name: value`.
+/// Parses header fields of the form `Name: value`.
 package enum HeaderOption {
-    /// - Parameter option: Its name, for the message, which never has the value: it may be a token.
+    /// - Parameter option: The option's name for the error message, which never includes the value because it may be a
+    ///   token.
     package static func fields(_ headers: [String], of option: String) throws(ValidationError) -> [String: String] {
         var fields: [String: String] = [:]
         for header in headers {
@@ -15,7 +16,7 @@ package enum HeaderOption {
         return fields
     }
 
-    /// For the handshake of a WebSocket, which has fields of its own.
+    /// Checks fields for the handshake of a WebSocket, which has its own.
     package static func checkHandshake(_ headers: [String], of option: String) throws(ValidationError) {
         var fields = HTTPFields()
         for (name, value) in try self.fields(headers, of: option) { fields.append(name: name, value: value) }

@@ -1,15 +1,15 @@
 package import Foundation
 
-/// What a command is given to read.
+/// Reads the input of a command.
 package enum Input {
-    /// Bytes of one message that a client accepts by default: no event, batch or webhook is larger.
+    /// The maximum size of a message, in bytes, that a client accepts by default: no event, batch or webhook is larger.
     package static let maximumMessage = 10 << 20
 
     package static let unreadable = CommandFailure(.badData, "standard input cannot be read")
 
-    /// The bytes of a file; `-` is standard input, of which reading stops if the task is cancelled.
+    /// Reads the bytes of a file; `-` is standard input, for which reading stops if the task is cancelled.
     ///
-    /// - Parameter limit: How many bytes there may be; a device would never end.
+    /// - Parameter limit: The maximum number of bytes, because a device may never end.
     package static func bytes(of file: String, limit: Int) throws(CommandFailure) -> Data {
         let tooLong = CommandFailure(
             .badData, "\(file == "-" ? "standard input" : file) is larger than the \(limit) bytes that are allowed")
@@ -44,7 +44,7 @@ package enum Input {
         return data
     }
 
-    /// The text of a file; `-` is standard input.
+    /// Reads the text of a file; `-` is standard input.
     package static func text(of file: String, limit: Int) throws(CommandFailure) -> String {
         guard let text = String(data: try bytes(of: file, limit: limit), encoding: .utf8) else {
             throw CommandFailure(.badData, "\(file == "-" ? "standard input" : file) is not UTF-8 text")
@@ -52,7 +52,7 @@ package enum Input {
         return text
     }
 
-    /// Everything that comes on standard input, into a file; it stops if the task is cancelled.
+    /// Copies standard input to a file; stops if the task is cancelled.
     package static func copyStandardInput(to file: URL) throws(CommandFailure) {
         let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CommandFailure(.unavailable, "the file \(file.path) cannot be created") }
@@ -64,14 +64,14 @@ package enum Input {
         }
     }
 
-    /// Calls `take` with what comes on standard input, until its end.
+    /// Passes standard input to `take`, up to its end.
     private static func readStandardInput(
         _ take: (ArraySlice<UInt8>) throws(CommandFailure) -> Void
     ) throws(CommandFailure) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             guard !Task.isCancelled else { throw CommandFailure.interrupted }
-            // Not for longer than somebody wants it.
+            // Wait in short intervals, so that cancellation is noticed.
             var descriptors = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
             let ready = poll(&descriptors, 1, 100)
             if ready == 0 || ready < 0 && errno == EINTR { continue }
@@ -83,11 +83,11 @@ package enum Input {
         }
     }
 
-    /// An argument as it is, or standard input for `-`, without the line end that `echo` and editors put at its end.
+    /// Returns the argument itself, or for `-` standard input without the line end that `echo` and editors add.
     ///
     /// - Parameters:
-    ///   - isExact: Whether that is left where it is.
-    ///   - limit: How many bytes standard input may have; the line end does not count.
+    ///   - isExact: Whether to keep that line end.
+    ///   - limit: The maximum number of bytes of standard input, without the line end.
     package static func text(
         given argument: String, isExact: Bool = false, limit: Int = maximumMessage
     ) throws(CommandFailure) -> String {

@@ -1,7 +1,7 @@
 package import ArgumentParser
 import PusherProtocol
 
-/// The key of the keys of encrypted channels, for commands that sign for them or publish on them.
+/// The master key of encrypted channels, for commands that sign for them or publish on them.
 package struct MasterKeyOption: ParsableArguments {
     @Option(
         help: """
@@ -18,12 +18,12 @@ package struct MasterKeyOption: ParsableArguments {
         }
     }
 
-    /// The option, with a warning; nil if there is none.
+    /// The option with a warning; `nil` if there is none.
     package var given: String? { SecretOption.encryptionMasterKey.argument(encryptionMasterKey) }
 
-    /// What cannot be used of a text, without the text; nil if it is a key.
+    /// Returns the error of an invalid key, without the key itself; `nil` if it is valid.
     ///
-    /// - Parameter source: The option or the variable that it comes from.
+    /// - Parameter source: The option or variable of the key.
     package static func mistake(_ text: String?, in source: String) -> String? {
         guard let text, EncryptionMasterKey(base64: text) == nil else { return nil }
         return "\(source) must be base64 of 32 bytes"

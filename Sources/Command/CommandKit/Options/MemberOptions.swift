@@ -1,7 +1,7 @@
 package import ArgumentParser
 import PusherProtocol
 
-/// Who somebody is on presence channels.
+/// The identity of a member on presence channels.
 package struct MemberOptions: ParsableArguments {
     @Option(help: "The user's id on presence channels.")
     package var userId: String?

@@ -3,10 +3,10 @@ import PusherHTTP
 package import PusherProtocol
 import Transport
 
-/// Names of channels, events, users and connections, as arguments: what no server could take is wrong use, before anything is
-/// connected or read.
+/// Checks names of channels, events, users and connections in arguments. A name that no server accepts is wrong use,
+/// before connecting or reading anything.
 package enum NameArguments {
-    /// Channels to subscribe to.
+    /// Checks channels to subscribe to.
     package static func subscribable(_ channels: [String]) throws(ValidationError) {
         for channel in channels where try Self.channel(channel).kind == .serverToUser {
             throw ValidationError(
@@ -27,7 +27,7 @@ package enum NameArguments {
         try check { () throws(PusherHTTPError) in try ArgumentRules.eventName(name) }
     }
 
-    /// An event of clients, which no server publishes.
+    /// Checks a client event, which servers do not publish.
     package static func clientEvent(_ name: String) throws(ValidationError) {
         guard name.hasPrefix("client-") else {
             throw ValidationError("A client event's name must start with client-, not be “\(name)”.")
@@ -44,7 +44,7 @@ package enum NameArguments {
         try check { () throws(PusherHTTPError) in try ArgumentRules.socketID(id) }
     }
 
-    /// What becomes a part of a path as it is.
+    /// Checks a text that is inserted into a path unchanged.
     package static func pathSegment(_ text: String, of source: String) throws(ValidationError) {
         guard PathSegment(text) != nil, !text.contains("/") else {
             throw ValidationError("\(source) must not be empty, dots, or contain a slash: it becomes a part of paths.")

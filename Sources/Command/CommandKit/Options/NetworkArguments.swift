@@ -2,7 +2,7 @@ package import ArgumentParser
 import Foundation
 package import Transport
 
-/// The way to a server, and which servers are trusted: the same for every command that connects.
+/// The route to a server and the trusted servers, for every command that connects.
 package struct NetworkArguments: ParsableArguments {
     @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
     package var proxy: String?
@@ -29,18 +29,18 @@ package struct NetworkArguments: ParsableArguments {
 
     private static let proxySchemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-    /// The empty text is no proxy, whatever the environment says.
+    /// Checks the proxy URL. The empty text disables the proxy, whatever the environment says.
     private func checkProxy() throws {
         guard let proxy, !proxy.isEmpty else { return }
         guard let url = URLComponents(string: proxy), let scheme = url.scheme?.lowercased(),
             Self.proxySchemes.contains(scheme), url.host?.isEmpty == false
         else {
-            // Without what was given: it may hold a password.
+            // Omit the given value, because it may contain a password.
             throw ValidationError("--proxy must be a URL such as http://127.0.0.1:3128 or socks5h://127.0.0.1:1080.")
         }
     }
 
-    /// The path of the authorities, of which there must be one.
+    /// The path of the certificate authorities; the file must contain at least one.
     package var authorities: String? {
         get throws(CommandFailure) {
             if let caFile { try Self.check(caFile: caFile) }
@@ -48,14 +48,14 @@ package struct NetworkArguments: ParsableArguments {
         }
     }
 
-    /// Finds out before anything is connected what would look like a server that cannot be reached.
+    /// Detects an error before connecting that would otherwise look like an unreachable server.
     package static func check(caFile: String) throws(CommandFailure) {
         guard access(caFile, R_OK) == 0 else {
             throw CommandFailure(.badData, "--ca-file \(caFile) cannot be read: \(String(cString: strerror(errno)))")
         }
         let text = String(decoding: FileManager.default.contents(atPath: caFile) ?? Data(), as: UTF8.self)
         let hasCertificate = text.components(separatedBy: "-----BEGIN ").contains { block in
-            let parts = block.components(separatedBy: "-----")  // what it is, its base64, its end
+            let parts = block.components(separatedBy: "-----")  // label, base64, end
             return parts.count > 2 && parts[0].hasSuffix("CERTIFICATE") && PublicKeyPin(certificate: parts[1]) != nil
         }
         guard hasCertificate else {
@@ -78,7 +78,7 @@ extension Settings {
 
     package var pinnedKey: PublicKeyPin? { pin.flatMap { PublicKeyPin($0) } }
 
-    /// Finds what cannot be used together, or at all, wherever it was said.
+    /// Rejects invalid settings and combinations from any source.
     package func checkTrust() throws(CommandFailure) {
         if let caFile { try NetworkArguments.check(caFile: caFile) }
         guard pin == nil || usesTLS else {

@@ -1,16 +1,16 @@
 package import ArgumentParser
 
-/// What can be printed: for people, and for programs.
+/// A record that can be printed as text or JSON.
 package protocol OutputRecord {
-    /// One JSON object.
+    /// The record as a JSON object.
     var json: String { get }
 
     func text(style: TextStyle) -> TerminalText
 }
 
-/// One of a list: its parts stand below those of the others.
+/// A record of a list whose parts align with those of the others.
 package protocol ListRecord: OutputRecord {
-    /// As many for each record; what it has nothing to say of is empty.
+    /// Returns the same number of columns for each record; a missing part is empty.
     func columns(style: TextStyle) -> [TerminalText]
 }
 
@@ -18,7 +18,7 @@ extension ListRecord {
     package func text(style: TextStyle) -> TerminalText { columns(style: style).inColumns() }
 }
 
-/// How a command prints its records.
+/// The output format of a command's records.
 package struct OutputOptions: ParsableArguments, Sendable {
     @Flag(help: "Print one JSON object per line.")
     package var json = false
@@ -27,16 +27,16 @@ package struct OutputOptions: ParsableArguments, Sendable {
 
     package init() {}
 
-    /// - Returns: Whether it was taken; see ``StandardOutput``.
+    /// - Returns: Whether it was written; see ``StandardOutput``.
     package func write(_ record: some OutputRecord) -> Bool {
         json ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: color.standardOutput))
     }
 
-    /// Prints a list. On a terminal its columns line up, and cells that are too long for its width are shortened;
-    /// anywhere else a line has all of its record.
+    /// Prints a list. On a terminal its columns are aligned, and cells that are too long for its width are shortened;
+    /// anywhere else each line has the complete record.
     ///
-    /// - Parameter none: What standard error says of an empty list if standard output is a terminal.
-    /// - Returns: Whether all of it was taken; see ``StandardOutput``.
+    /// - Parameter none: The message on standard error for an empty list if standard output is a terminal.
+    /// - Returns: Whether everything was written; see ``StandardOutput``.
     package func write(_ list: [some ListRecord], none: TerminalText? = nil) -> Bool {
         if list.isEmpty, !json, let none, StandardOutput.isTerminal { StandardError.write(none) }
         guard !json, let width = StandardOutput.columns else { return list.allSatisfy { write($0) } }
@@ -46,7 +46,7 @@ package struct OutputOptions: ParsableArguments, Sendable {
     }
 }
 
-/// `--color`, for the commands that print in colour.
+/// The option `--color` for commands with coloured output.
 package struct ColorOption: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(

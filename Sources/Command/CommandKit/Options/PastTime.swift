@@ -1,7 +1,7 @@
 import ArgumentParser
 package import Foundation
 
-/// A moment in the past, as an option: how long ago, or when.
+/// A time in the past as an option: an age or a date.
 package struct PastTime: Sendable {
     package let date: Date
 
@@ -24,7 +24,7 @@ package struct PastTime: Sendable {
     private static func absolute(_ text: String) -> Date? {
         let standard = ISO8601DateFormatter()
         if let date = standard.date(from: text) { return date }
-        standard.formatOptions.insert(.withFractionalSeconds)  // then they must be there
+        standard.formatOptions.insert(.withFractionalSeconds)  // makes the fraction mandatory
         if let date = standard.date(from: text) { return date }
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

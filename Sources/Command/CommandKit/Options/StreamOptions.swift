@@ -1,7 +1,7 @@
 package import ArgumentParser
 package import PusherSwift
 
-/// How long to stay and how to print: the same for `subscribe` and `listen`.
+/// The duration and output options of `subscribe` and `listen`.
 package struct StreamOptions: ParsableArguments {
     @Option(help: "Exit after this many events.")
     package var count: Int?
@@ -77,7 +77,7 @@ package struct StreamOptions: ParsableArguments {
         if let limit = limits.min() { options.limitConnecting(to: limit) }
     }
 
-    /// What is made of what happens.
+    /// Returns the form in which events are output.
     package func form() -> StreamForm {
         if let exec { return .command(EventProcesses(exec, jobs: jobs ?? 1)) }
         if let format { return .template(format, RecordSeparator(isNul: null)) }

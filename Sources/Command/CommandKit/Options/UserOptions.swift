@@ -2,7 +2,7 @@ package import ArgumentParser
 import PusherProtocol
 package import PusherSwift
 
-/// Who the client is, on presence channels and signed in.
+/// The identity of the client on presence channels and when signed in.
 package struct UserOptions: ParsableArguments {
     @OptionGroup package var member: MemberOptions
 
@@ -18,7 +18,7 @@ package struct UserOptions: ParsableArguments {
         guard watch.isEmpty || signIn else { throw ValidationError("--watch needs --sign-in.") }
     }
 
-    /// How to sign in, unless an endpoint does it; wrong use if nothing says who the user is.
+    /// Sets up sign-in unless an endpoint does it; wrong use if no user is given.
     package func apply(to options: inout PusherClientOptions) throws {
         guard signIn, case .noMethod = options.userAuthMethod else { return }
         guard let userId = member.userId, case .inline(let secret) = options.authMethod else {
@@ -29,7 +29,7 @@ package struct UserOptions: ParsableArguments {
             user: PusherUserData(id: userId, userInfo: member.userInfo.flatMap(JSON.value), watchlist: watch))
     }
 
-    /// What presence channels are told, when signing with the secret.
+    /// The member data for presence channels when signing with the secret.
     package var presenceMember: PusherPresenceChannelMember? {
         member.userId.map { PusherPresenceChannelMember(userId: $0, userInfo: member.userInfo.flatMap(JSON.value)) }
     }

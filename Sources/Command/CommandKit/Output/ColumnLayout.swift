@@ -1,11 +1,11 @@
-/// Texts in columns that line up on a terminal, whatever script they are in.
+/// Aligns texts in terminal columns, in any script.
 package enum ColumnLayout {
-    /// Between two columns.
+    /// The space between two columns.
     private static let gap = 2
 
-    /// Rows whose columns line up, without spaces at their ends and without columns that are empty in every row.
+    /// Returns rows with aligned columns, without trailing spaces and columns that are empty in every row.
     ///
-    /// - Parameter width: Columns of the terminal; cells that are too long for it end in `…`. Nil cuts nothing.
+    /// - Parameter width: The width of the terminal. Cells that are too long end in `…`; `nil` disables that.
     package static func table(_ rows: [[TerminalText]], width: Int?) -> [TerminalText] {
         var widths: [Int] = []
         for row in rows {
@@ -28,7 +28,7 @@ package enum ColumnLayout {
         }
     }
 
-    /// The widest columns give way first, so that short ones stay whole.
+    /// Shrinks the widest columns first, so that short ones stay complete.
     private static func fitted(_ widths: [Int], to width: Int) -> [Int] {
         let room = width - gap * max(widths.count { $0 > 0 } - 1, 0)
         var limit = max(room, 1)
@@ -36,7 +36,7 @@ package enum ColumnLayout {
         return widths.map { min($0, limit) }
     }
 
-    /// Words in as many columns as the terminal has room for, in order from top to bottom.
+    /// Arranges words in as many columns as fit, ordered from top to bottom.
     package static func grid(_ words: [TerminalText], width: Int) -> [TerminalText] {
         let widest = (words.map(\.width).max() ?? 0) + gap
         let columns = max((width + gap - 1) / widest, 1)

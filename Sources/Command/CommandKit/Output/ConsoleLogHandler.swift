@@ -1,7 +1,7 @@
 import Foundation
 package import Logging
 
-/// What `--verbose` logs, above the prompt.
+/// Logs for `--verbose`, above the prompt.
 package struct ConsoleLogHandler: LogHandler {
     package let write: @Sendable (TerminalText) -> Void
     package var logLevel = Logger.Level.debug

@@ -1,9 +1,9 @@
 package import Foundation
 package import PusherSwift
 
-/// What a stream had, with its place there.
+/// An event of a stream with its position.
 package struct ConsumedRecord: Sendable {
-    /// A time in which events may have been missed, and why, in a word.
+    /// A period in which events may have been missed, with a reason in one word.
     package struct Gap: Sendable {
         package let start: Date
         package let end: Date
@@ -15,13 +15,13 @@ package struct ConsumedRecord: Sendable {
     }
 
     package let event: PusherEvent
-    /// What the event tells if it is a gap; nil for other events.
+    /// The gap that the event reports; `nil` for other events.
     package let gap: Gap?
-    /// When its relay received it, or when it was stored if no relay wrote it.
+    /// The time at which the relay received the event, or at which it was stored if no relay wrote it.
     package let time: Date
     package let sequence: UInt64
     package let deliveries: Int
-    /// Whether the stream may have it twice.
+    /// Whether the stream may contain the event twice.
     package let mayBeRepeated: Bool
 
     package init(

@@ -1,7 +1,7 @@
 package import Foundation
 import JSONBytes
 
-/// One JSON object on a line: `type` and `time`, then what it is about.
+/// A JSON object on one line: `type` and `time`, then the content.
 package struct JSONLine {
     private var object = JSONWriter()
 
@@ -10,12 +10,12 @@ package struct JSONLine {
         object.add("time", Self.text(of: time))
     }
 
-    /// RFC 3339 with milliseconds.
+    /// Returns a time as RFC 3339 with milliseconds.
     package static func text(of time: Date) -> String {
         time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
-    /// Adds JSON text; nothing for nil.
+    /// Adds JSON text; does nothing for `nil`.
     package mutating func add(_ name: String, json: String?) {
         if let json { object.add(name, json: json) }
     }

@@ -3,9 +3,9 @@ import JSONBytes
 package import MatrixProtocol
 package import MatrixSDK
 
-/// What happened in a room, or to the account, as a line.
+/// An event of a room or of the account, as a line.
 package struct MatrixEventRecord: Sendable {
-    /// Names for people: looked up where they are shown only.
+    /// Display names, looked up only where they are shown.
     package struct Names: Sendable {
         package var room: String?
         package var sender: String?
@@ -19,11 +19,11 @@ package struct MatrixEventRecord: Sendable {
     package let notify: Bool
     package let highlight: Bool
     package var names = Names()
-    /// What others have said before; in JSON, only the results of a poll that ends.
+    /// Earlier messages that the event refers to; in JSON, only the results of a poll that ends.
     package var context = MatrixEventText.Context()
-    /// Whether it came while nobody listened.
+    /// Whether the event arrived while no client was listening.
     package var isCaughtUp = false
-    /// What to say of the sender of a message in an encrypted room.
+    /// The shield for the sender of a message in an encrypted room.
     package var shield = MXMessageShield.none
 
     package init(_ event: RealtimeEvent) {
@@ -32,7 +32,7 @@ package struct MatrixEventRecord: Sendable {
         (userID, notify, highlight) = (event.userId, event.notify, event.highlight)
     }
 
-    /// An event of a room's history.
+    /// Creates a record for an event of a room's history.
     package init(_ event: MXEvent, in roomID: String, _ push: PushRules.Decision) {
         (channel, name, data) = ("matrix:" + roomID, event.type, String(decoding: event.clearJSON.data, as: UTF8.self))
         self.roomID = roomID
@@ -40,7 +40,7 @@ package struct MatrixEventRecord: Sendable {
         isCaughtUp = true
     }
 
-    /// Nil for events of the account.
+    /// The room; `nil` for events of the account.
     package let roomID: String?
 
     package static func roomID(of event: RealtimeEvent) -> String? {
@@ -50,10 +50,10 @@ package struct MatrixEventRecord: Sendable {
 
     package var event: MXEvent? { MXEvent(data: Data(data.utf8), roomId: roomID) }
 
-    /// Whether it is one of those that `--count` counts: messages and what else stands in a timeline, and invitations.
+    /// Whether `--count` counts the event: messages and other timeline events, and invitations.
     package var counts: Bool { name == MatrixEventName.invite || !(event?.eventId ?? "").isEmpty }
 
-    /// Whether it is worth telling later: typing, counts and the like are not.
+    /// Whether the event is still worth reporting later, unlike typing notifications, counts and the like.
     package var staysTrue: Bool { counts || [MatrixEventName.join, MatrixEventName.leave].contains(name) }
 
     package func add(to line: inout JSONLine) {
@@ -71,7 +71,7 @@ package struct MatrixEventRecord: Sendable {
         if shield != .none { line.add("shield", shield.name) }
     }
 
-    /// Room, event, and what it says.
+    /// The room, the event and its content.
     package var columns: (subject: String, what: String, detail: String) {
         let who = names.sender ?? userID
         let words = (event.flatMap { MatrixEventText($0, context: context) }?.text ?? data) + shield.mark + lateness
@@ -80,7 +80,7 @@ package struct MatrixEventRecord: Sendable {
 }
 
 extension MatrixEventRecord {
-    /// When it was sent, if that was while nobody listened.
+    /// The time of sending, if the event arrived while no client was listening.
     private var lateness: String {
         guard isCaughtUp else { return "" }
         guard let event, event.originServerTs > 0 else { return "  (missed)" }

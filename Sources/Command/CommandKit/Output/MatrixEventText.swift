@@ -4,15 +4,15 @@ import JSONBytes
 package import MatrixProtocol
 import MatrixSDK
 
-/// What an event says, in words for people.
+/// The content of an event as readable text.
 package struct MatrixEventText {
-    /// What others have said before, as far as it is known.
+    /// Earlier messages that the event refers to, as far as known.
     package struct Context: Sendable {
-        /// Who wrote the message that is answered.
+        /// The sender of the message being replied to.
         package var repliedTo: String?
-        /// The poll that is voted in, or ended.
+        /// The poll that receives the vote or ends.
         package var poll: MatrixPoll?
-        /// Whether the sender may end it.
+        /// Whether the sender may end the poll.
         package var mayEndPoll = true
 
         package init() {}
@@ -20,7 +20,7 @@ package struct MatrixEventText {
 
     package let text: String
 
-    /// Nil for events without an id: what is made of them is their data.
+    /// Returns `nil` for events without an id: their records show the data.
     package init?(_ event: MXEvent, context: Context = Context()) {
         guard !event.eventId.isEmpty else { return nil }
         let content = event.contentJSON
@@ -42,7 +42,7 @@ package struct MatrixEventText {
         }
     }
 
-    /// - Parameter content: What it says by now.
+    /// - Parameter content: The current content.
     package init(_ event: MXEvent, _ content: MatrixMessageContent, context: Context) {
         text = Self.message(event, content, context)
     }
@@ -56,7 +56,7 @@ package struct MatrixEventText {
         return joined(content.line, notes.compactMap { $0 })
     }
 
-    /// `words (note, note)`
+    /// Returns `words (note, note)`.
     fileprivate static func joined(_ words: String, _ notes: [String]) -> String {
         let notes = notes.isEmpty ? nil : "(\(notes.joined(separator: ", ")))"
         return [words.isEmpty ? nil : words, notes].compactMap { $0 }.joined(separator: " ")
@@ -68,11 +68,11 @@ package struct MatrixEventText {
         return "\(user) \(event.contentJSON["membership"]?.string ?? "")\(reason)"
     }
 
-    /// A vote, or an end.
+    /// Returns the text of a vote or the end of a poll.
     private static func poll(_ event: MXEvent, _ context: Context) -> String {
         let poll = context.poll.map { "the poll “\($0.question)”" } ?? "the poll \(event.pollStartId ?? "")"
         guard event.pollPart == .end else {
-            // What was chosen in a poll whose results come at its end is not told before.
+            // The votes of an undisclosed poll are secret until it ends.
             let isOpen = context.poll?.isDisclosed == true
             let chosen = isOpen ? context.poll?.selections(of: event) ?? [] : []
             let answers = (context.poll?.answers ?? []).filter { chosen.contains($0.id) }.map { "[\($0.text)]" }
@@ -86,12 +86,12 @@ package struct MatrixEventText {
 }
 
 extension MXEvent {
-    /// Whether it is a message, or an edit of one.
+    /// Whether this is a message or an edit of one.
     package var isShownAsMessage: Bool { isMessage || newVersion != nil }
 }
 
 extension MatrixMessageContent {
-    /// In one piece, whatever it is; what is in it may still break lines.
+    /// The content of any kind as one text, which may contain line breaks.
     package var line: String {
         switch self {
         case .text(let body, html: _), .notice(let body, html: _): body
@@ -110,7 +110,7 @@ extension MatrixMessageContent {
         case .poll(let poll): poll.line
         case .redacted: "(removed)"
         case .encrypted: "(encrypted)"
-        // A message of no type; without anything in it, it was redacted.
+        // A message without a type; one without a body was redacted.
         case .unsupported("m.room.message", let body): body ?? "(removed)"
         case .unsupported(let type, let body): MatrixEventText.joined(body ?? "", [type])
         }
@@ -121,14 +121,14 @@ extension MatrixMessageContent {
         return MatrixEventText.joined(file.caption ?? file.fileName, [details.joined(separator: " ")])
     }
 
-    /// `1:07`, or `1:00:07`
+    /// Returns `1:07` or `1:00:07`.
     fileprivate static func clock(_ duration: Duration) -> String {
         let seconds = duration.components.seconds
         let parts = seconds < 3600 ? [seconds / 60, seconds % 60] : [seconds / 3600, seconds / 60 % 60, seconds % 60]
         return parts.enumerated().map { $0 > 0 && $1 < 10 ? "0\($1)" : "\($1)" }.joined(separator: ":")
     }
 
-    /// As records name it.
+    /// The name of the kind in records.
     package var kind: String {
         switch self {
         case .text: "text"
@@ -163,7 +163,7 @@ extension LiveLocation {
 }
 
 extension MatrixPoll {
-    /// `[Pizza 2] [Sushi 1] (3 voters)`; nil while the votes are not known.
+    /// The results, such as `[Pizza 2] [Sushi 1] (3 voters)`; `nil` while the votes are unknown.
     fileprivate var results: String? {
         guard let voterCount else { return nil }
         return MatrixEventText.joined(
@@ -174,7 +174,7 @@ extension MatrixPoll {
         answers.map { answer in "[\(answer.text)\(answer.votes.map { " \($0)" } ?? "")]" }.joined(separator: " ")
     }
 
-    /// `poll: Lunch? [Pizza 2] [Sushi 1] (3 voters)`
+    /// The poll, such as `poll: Lunch? [Pizza 2] [Sushi 1] (3 voters)`.
     fileprivate var line: String {
         let limit = min(maxSelections, answers.count)
         let notes = [
@@ -205,11 +205,11 @@ extension MatrixPoll {
 }
 
 extension JSONLine {
-    /// Adds what a message, a vote or the end of a poll, or a live location says; nothing for other events.
+    /// Adds the content of a message, a vote or the end of a poll, or a live location; nothing for other events.
     ///
     /// - Parameters:
-    ///   - content: What a message says by now; nil: what the event says.
-    ///   - context: Of the end of a poll: the poll with its votes.
+    ///   - content: The current content of a message; `nil` uses that of the event.
+    ///   - context: For the end of a poll: the poll with its votes.
     package mutating func add(
         message event: MXEvent, _ content: MatrixMessageContent? = nil, context: MatrixEventText.Context = .init()
     ) {

@@ -1,8 +1,8 @@
 package import MatrixSDK
 
-/// What is said beside a message of an encrypted room.
+/// The text shown beside a message of an encrypted room.
 extension MXMessageShield {
-    /// In JSON.
+    /// The name in JSON.
     package var name: String {
         switch self {
         case .none: "none"
@@ -21,7 +21,7 @@ extension MXMessageShield {
         self = shield
     }
 
-    /// For people: behind what the message says. That nobody has verified its sender goes for most messages, and is not said.
+    /// The text shown after the message. An unverified sender is the common case and not mentioned.
     package var mark: String {
         switch self {
         case .none, .unverifiedIdentity: ""
@@ -35,7 +35,7 @@ extension MXMessageShield {
     }
 }
 
-/// An event with what is inside, and what to say beside it.
+/// An event with its decrypted content and its shield.
 package struct ReadEvent: Sendable {
     package let event: MXEvent
     package let shield: MXMessageShield

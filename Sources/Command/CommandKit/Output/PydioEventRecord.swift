@@ -1,18 +1,18 @@
 import Foundation
 package import PydioSDK
 
-/// What happened in a workspace, as a line.
+/// An event of a workspace, as a line.
 package struct PydioEventRecord: Sendable {
     package let channel: String
     package let name: String
     /// The event's JSON text.
     package let data: String
     package let workspaceID: String
-    /// For people.
+    /// The workspace's name, for display.
     package let workspace: String
-    /// Where the node is; of a deleted one, where it was.
+    /// The path of the node; its former path if it was deleted.
     package let path: String?
-    /// Where a moved node was.
+    /// The original path of a moved node.
     package let originalPath: String?
 
     package init(_ event: RealtimeEvent, workspaceID: String, workspace: String) {
@@ -36,7 +36,7 @@ package struct PydioEventRecord: Sendable {
         line.add("original_path", originalPath)
     }
 
-    /// Workspace, event, and where it happened: `/a.txt`, of a move `/a.txt -> /b.txt`.
+    /// The workspace, the event and the path: `/a.txt`, or `/a.txt -> /b.txt` for a move.
     package var columns: (subject: String, what: String, detail: String) {
         let place = originalPath.flatMap { old in path.map { "\(old) -> \($0)" } } ?? path
         return (workspace, name, place ?? (data == "{}" ? "" : data))

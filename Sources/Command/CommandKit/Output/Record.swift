@@ -3,29 +3,29 @@ package import MatrixSDK
 package import PusherProtocol
 package import PusherSwift
 
-/// One line of output: what happened, when.
+/// One line of output: an event with its time.
 package enum Record: Sendable {
     case state(from: ConnectionState, to: ConnectionState, socketID: String?)
-    /// With the members of a presence channel as of the subscription.
+    /// A subscription, with the members of a presence channel at that time.
     case subscribed(channel: String, members: Int?)
     /// Events may have been missed.
     case gap(PusherGap)
     case signedIn(userID: String)
     case event(PusherEvent)
-    /// From a stream.
+    /// An event from a stream.
     case consumed(ConsumedRecord)
     case watchlist(PusherEvent)
     case memberAdded(channel: String, PusherPresenceChannelMember)
     case memberRemoved(channel: String, PusherPresenceChannelMember)
     case error(PusherError)
-    /// Of the sync with a homeserver.
+    /// A state change of the sync with a homeserver.
     case matrixState(from: MXSessionState, to: MXSessionState)
     case matrixEvent(MatrixEventRecord)
-    /// Of what brings a workspace's events.
+    /// A state change of the connection that delivers a workspace's events.
     case pydioState(channel: String, workspace: String, from: ConnectionState, to: ConnectionState)
     case pydioEvent(PydioEventRecord)
 
-    /// One JSON object, always with `type` and `time`.
+    /// Returns a JSON object, always with `type` and `time`.
     package func json(at time: Date) -> String {
         var line = JSONLine(type: type, time: time)
         switch self {
@@ -111,7 +111,7 @@ package enum Record: Sendable {
         event.data.flatMap(JSON.object)?["user_ids"] as? [String]
     }
 
-    /// `HH:MM:SS.mmm  channel  event  data`
+    /// Returns a line: `HH:MM:SS.mmm  channel  event  data`.
     package func text(at time: Date, style: TextStyle) -> TerminalText {
         let (subject, what, detail) = columns
         return [style.dim(Self.moment(time)), style.channel(subject), style.event(what), TerminalText(detail)]
@@ -159,7 +159,7 @@ package enum Record: Sendable {
         )
     }
 
-    /// When it happened; nil for what happens now.
+    /// The time of the event; `nil` for a current one.
     package var time: Date? {
         switch self {
         case .consumed(let record): record.time
@@ -169,13 +169,13 @@ package enum Record: Sendable {
         }
     }
 
-    /// The time of day, behind the date if it is long ago.
+    /// Returns the time of day, preceded by the date if it is long ago.
     package static func moment(_ time: Date) -> String {
         guard -time.timeIntervalSinceNow > 43_200 else { return clock(time) }
         return minute(time).prefix(11) + clock(time)
     }
 
-    /// `2026-01-31 12:00`
+    /// Returns a time such as `2026-01-31 12:00`.
     package static func minute(_ time: Date) -> String {
         let parts = Calendar.current.dateComponents([.year, .month, .day, .hour, .minute], from: time)
         let date = [digits(parts.year, 4), digits(parts.month, 2), digits(parts.day, 2)].joined(separator: "-")
@@ -195,8 +195,8 @@ package enum Record: Sendable {
 }
 
 extension Record {
-    /// The record of a `pusher:subscription_succeeded`. Counts the members in its data: by the time that a callback runs, the
-    /// channel may have more, whose `member_added` records are still to come.
+    /// Returns the record of a `pusher:subscription_succeeded`. The members are counted in the event's data: when a
+    /// callback runs, the channel may already have more, whose `member_added` records are still to come.
     package static func subscribed(to event: PusherEvent) -> Record {
         let channel = event.channelName ?? ""
         let isPresence = (try? ChannelName(channel))?.kind == .presence

@@ -3,7 +3,7 @@ import Foundation
 package import MatrixKitTerminal
 package import TerminalUI
 
-/// Runs a screen on the terminal, from keys to what is drawn, until it is left.
+/// Runs a screen on the terminal, with input and output, until it ends.
 @MainActor
 package final class ScreenProgram {
     package let terminal: Terminal
@@ -14,7 +14,7 @@ package final class ScreenProgram {
     private static let frame = Duration.seconds(1) / Terminal.framesPerSecond
     private let theme: MXKTheme?
 
-    /// - Parameter theme: Nil is the one that fits the terminal's background.
+    /// - Parameter theme: The theme; `nil` matches the terminal's background.
     package init(_ screen: MXKViewController, theme: MXKTheme?, reportsMouse: Bool = false) {
         self.screen = screen
         self.theme = theme
@@ -57,7 +57,7 @@ package final class ScreenProgram {
         case .reply(.attributes):
             screen.profile = terminal.profile
             screen.theme = chosenTheme
-            // What was asked has left its traces.
+            // The terminal query has left traces.
             terminal.repaint()
         case .reply: break
         case .resize: draw()
@@ -72,7 +72,7 @@ package final class ScreenProgram {
         return terminal.queries.hasLightBackground == true ? .light : .dark
     }
 
-    /// However much changes at once, it is drawn once, and no more often than the terminal shows it.
+    /// Combines changes into one redraw, no more often than the terminal can show it.
     private func scheduleDrawing() {
         guard !isScheduled, !isOver else { return }
         isScheduled = true

@@ -3,9 +3,9 @@ import Foundation
 package import Logging
 import TerminalUI
 
-/// Whole lines to standard error. Nobody has to read them.
+/// Writes whole lines to standard error, ignoring failures.
 package enum StandardError {
-    /// Takes lines in place of the stream, while a program has the whole screen.
+    /// Receives lines instead of the stream while a program uses the whole screen.
     package static let screen = Lock<(@Sendable (TerminalText) -> Void)?>(nil)
 
     package static func write(_ line: TerminalText) {
@@ -13,24 +13,25 @@ package enum StandardError {
         StatusLine.makingWay { writeToTerminal(line.shortened.text + "\n") }
     }
 
-    /// A JSON object; see ``PeerText/escapedJSON(_:)``. Nothing is written over a program that has the whole screen.
+    /// Writes a JSON object; see ``PeerText/escapedJSON(_:)``. Writes nothing while a program uses the whole screen.
     package static func write(json: String) {
         guard !isCovered else { return }
         StatusLine.makingWay { writeToTerminal(PeerText.escapedJSON(json) + "\n") }
     }
 
-    /// An error, in the user's words.
+    /// Writes an error in the user's terms.
     package static func complain(_ error: any Error) { write("error: \(Complaint.text(error))") }
 
-    /// Without regard to the status line, which is written so.
+    /// Writes without regard to the status line, which is itself written this way.
     package static func writeToTerminal(_ text: String) { _ = writeAll(text.utf8, to: STDERR_FILENO) }
 
-    /// Whether a program has the whole screen of the terminal that this is.
+    /// Whether a program uses the whole screen of this terminal.
     private static var isCovered: Bool { screen.withLock { $0 != nil } && isTerminal }
 
     package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// What `--verbose` logs. At a terminal its lines make way like all others, and none is written over a whole screen.
+    /// The logger for `--verbose`. Its lines replace the status line like all others, and none is written over a
+    /// full-screen program.
     package static var logger: Logger {
         var logger = Logger(
             label: "pusher-cli",
@@ -43,20 +44,20 @@ package enum StandardError {
     }
 }
 
-/// Whole lines to standard output, at once, so that what reads them is never behind.
+/// Writes whole lines to standard output without buffering, so that the reader is always up to date.
 package enum StandardOutput {
-    /// Why nothing more is written: the first error.
+    /// The first error, after which nothing is written.
     private static let failure = Lock<Int32?>(nil)
 
-    /// Says whether the line was taken: a reader that is gone takes nothing more, nor does a full disk.
+    /// Returns whether the line was written: a closed pipe or a full disk accepts nothing more.
     package static func write(_ line: TerminalText) -> Bool {
         write(((line.isSameForPipes || isTerminal ? line.text : line.forPipes) + "\n").utf8)
     }
 
-    /// The same of a JSON object; see ``PeerText/escapedJSON(_:)``.
+    /// Writes a JSON object; see ``PeerText/escapedJSON(_:)``.
     package static func write(json: String) -> Bool { write((PeerText.escapedJSON(json) + "\n").utf8) }
 
-    /// Bytes as they are, for what somebody has asked for: a file, a decrypted text.
+    /// Writes raw bytes on the user's request: a file or a decrypted text.
     package static func write(_ bytes: some Sequence<UInt8>) -> Bool {
         guard failure.withLock({ $0 }) == nil else { return false }
         let write = { writeAll(bytes, to: STDOUT_FILENO) }
@@ -65,8 +66,8 @@ package enum StandardOutput {
         return false
     }
 
-    /// Throws if not everything was written, unless the reader left, or did not read once the command was asked to end
-    /// (`EAGAIN`). Called at a command's end, which is soon if its work is to write.
+    /// Throws if output was lost, unless the reader left, or stopped reading after the command was asked to end
+    /// (`EAGAIN`). Called at the end of a command, which is near if the command only writes.
     package static func requireTaken() throws(CommandFailure) {
         guard let error = failure.withLock({ $0 }), error != EPIPE, error != EAGAIN else { return }
         throw CommandFailure(
@@ -75,16 +76,16 @@ package enum StandardOutput {
 
     package static var isTerminal: Bool { isatty(1) == 1 }
 
-    /// Columns of the terminal that it is; nil if it is none.
+    /// The width of the terminal; `nil` if this is not one.
     package static var columns: Int? { isTerminal ? TerminalSize(of: STDOUT_FILENO).columns : nil }
 }
 
-/// How long a write waits for a reader. Once a signal or a time limit has asked the command to end, a terminal or pipe that
-/// nobody reads no longer keeps it.
+/// The time that a write waits for a reader. Once a signal or a time limit has asked the command to end, an unread
+/// terminal or pipe no longer holds it up.
 package enum OutputPatience {
     private enum Phase {
         case endless
-        /// For each write.
+        /// Applies to each write.
         case limited
         case over
     }
@@ -92,10 +93,10 @@ package enum OutputPatience {
     private static let phase = Lock(Phase.endless)
     private static let limit = Duration.seconds(1)
 
-    /// From now on each write, pending ones included, waits for at most a second. After one has waited in vain, none waits.
+    /// Limits each write, including pending ones, to one second. After one has timed out, none waits.
     package static func limitWrites() { phase.withLock { if case .endless = $0 { $0 = .limited } } }
 
-    /// - Returns: `EAGAIN` if nobody read in time, another error, or nil when everything is written.
+    /// - Returns: `EAGAIN` if there was no reader in time, another error, or `nil` on success.
     fileprivate static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Int32? {
         var end: ContinuousClock.Instant?
         let deadline = { () -> ContinuousClock.Instant? in
@@ -114,8 +115,8 @@ package enum OutputPatience {
         return error == 0 ? nil : error
     }
 
-    /// A pipe with room takes `PIPE_BUF` bytes without blocking. Its description is shared with other processes, so it is not
-    /// made non-blocking.
+    /// Writes in parts of `PIPE_BUF` bytes, which a pipe with space accepts without blocking. The pipe is not made
+    /// non-blocking, because other processes share its file description.
     private static func writeToPipe(
         _ bytes: ArraySlice<UInt8>, _ descriptor: Int32, until deadline: () -> ContinuousClock.Instant?
     ) -> Int32 {
@@ -139,7 +140,7 @@ package enum OutputPatience {
     }
 }
 
-/// - Returns: What the system says if it cannot be done; nil if it is.
+/// - Returns: The system's error; `nil` on success.
 private func writeAll(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Int32? {
     var status = stat()
     let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

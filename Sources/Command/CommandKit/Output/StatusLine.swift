@@ -2,26 +2,26 @@ import Basics
 import Foundation
 import TerminalUI
 
-/// One line on a terminal's standard error that is written over and over; nothing anywhere else.
+/// A line on a terminal's standard error that is updated in place; nothing if there is no terminal.
 ///
-/// It makes way for whatever else is written.
+/// Other output replaces it.
 package enum StatusLine {
     private struct State {
-        /// Whether something stands there now.
+        /// Whether the line is on the screen.
         var isWritten = false
         var wait: Wait?
-        /// Whether progress is shown in its place.
+        /// Whether progress is shown instead.
         var hasProgress = false
-        /// Writes to somewhere else that are under way.
+        /// The number of pending writes to other streams.
         var writes = 0
         var isOver = false
     }
 
-    /// What the user is waiting for.
+    /// The reason why the user is waiting.
     private struct Wait {
         let what: TerminalText
         var reason: TerminalText?
-        /// Before its display begins to count seconds.
+        /// The time before the display starts to count seconds.
         var start: ContinuousClock.Instant
         let display: Task<Void, Never>
 
@@ -35,10 +35,10 @@ package enum StatusLine {
 
     package static let isShown = isatty(2) == 1 && Environment["TERM"] != "dumb"
 
-    /// Held while something is written, so that nothing is drawn in the middle of it.
+    /// Locked while something is written, so that nothing is drawn in between.
     private static let state = Lock(State())
 
-    /// Ends the wait while somebody types, and begins it anew afterwards.
+    /// Suspends the wait while the user types, and restarts it afterwards.
     package static func pausing<Result>(_ work: () throws(CommandFailure) -> Result) throws(CommandFailure) -> Result {
         let what = state.withLock { $0.wait?.what }
         endWait()
@@ -46,7 +46,7 @@ package enum StatusLine {
         return try work()
     }
 
-    /// Shows progress in the place of a wait, until ``erase()``.
+    /// Shows progress instead of a wait, until ``erase()``.
     package static func show(_ text: TerminalText) {
         state.withLock { state in
             state.hasProgress = true
@@ -54,7 +54,7 @@ package enum StatusLine {
         }
     }
 
-    /// Erases progress; a wait begins anew.
+    /// Erases progress; a wait restarts.
     package static func erase() {
         state.withLock { state in
             state.hasProgress = false
@@ -63,7 +63,7 @@ package enum StatusLine {
         }
     }
 
-    /// Erases the line, and draws nothing any more.
+    /// Erases the line and stops drawing.
     package static func end() {
         state.withLock { state in
             endWait(&state)
@@ -72,7 +72,7 @@ package enum StatusLine {
         }
     }
 
-    /// Writes something else in the place of the line; a wait comes back by itself.
+    /// Erases the line for other output; a wait reappears by itself.
     package static func makingWay<Result: Sendable>(_ write: () -> Result) -> Result {
         state.withLock { state in
             makeWay(&state)
@@ -80,7 +80,7 @@ package enum StatusLine {
         }
     }
 
-    /// Draws nothing while something is written elsewhere: whatever reads that may be slow, and may have the terminal.
+    /// Suspends drawing while something is written elsewhere, because the reader may be slow and may use the terminal.
     package static func yielding<Result>(to write: () -> Result) -> Result {
         guard isShown else { return write() }
         state.withLock { state in
@@ -101,8 +101,8 @@ package enum StatusLine {
         state.isWritten = false
     }
 
-    /// What does not fit is cut off: a second row would stay when the line is erased. Nothing stands in the last column, after
-    /// which some terminals begin a row.
+    /// Draws the text, cut to one row because a second one would remain when the line is erased. The last column stays
+    /// empty, because some terminals start a new row after it.
     private static func draw(_ text: TerminalText, _ state: inout State) {
         guard isShown, !state.isOver, state.writes == 0 else { return }
         state.isWritten = true
@@ -112,9 +112,9 @@ package enum StatusLine {
 
     // MARK: Waiting
 
-    /// Says what is waited for, from the first second on, until something is shown instead or ``endWait()``.
+    /// Shows the subject of a wait, from the first second on, until something replaces it or ``endWait()``.
     ///
-    /// - Parameter what: `the answer of 127.0.0.1:6001`.
+    /// - Parameter what: Such as `the answer of 127.0.0.1:6001`.
     package static func wait(for what: TerminalText) {
         guard isShown else { return }
         let start = ContinuousClock.now
@@ -127,7 +127,7 @@ package enum StatusLine {
         }
     }
 
-    /// Says what is waited for while the work is under way.
+    /// Shows the subject of a wait while the work is running.
     package static func waiting<Value, Failure: Error>(
         for what: TerminalText, _ work: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -136,7 +136,7 @@ package enum StatusLine {
         return try await work()
     }
 
-    /// Says why it takes long, such as the reason of the last failure; nil takes that back.
+    /// Shows the reason for a long wait, such as the last failure; pass `nil` to remove it.
     package static func explainWait(_ reason: TerminalText?) {
         state.withLock { $0.wait?.reason = reason }
     }

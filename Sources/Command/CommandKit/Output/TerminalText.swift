@@ -1,19 +1,19 @@
 import Basics
 import TerminalUI
 
-/// A line for a terminal: what the source says is taken as it is, whatever is interpolated is escaped, whoever wrote it.
+/// A line for a terminal: literals are taken as they are, and interpolations are escaped, whatever their source.
 ///
 ///     StandardError.write("error: \(error)")
 package struct TerminalText: Hashable, ExpressibleByStringInterpolation {
     package private(set) var text = ""
-    /// The text for a program, if it differs: names that turn the direction of writing as they are, so that they can
-    /// be given back.
+    /// The text for a program, if it differs: names that change the writing direction are unescaped, so that they can
+    /// be passed back.
     private var pipedText: String?
 
-    /// Nothing of it drives the terminal, breaks the line or turns its order round.
+    /// Escapes everything that would control the terminal, break the line or reverse its order.
     package init(_ words: String) {
         text = PeerText(words).escaped
-        guard text.utf8.count != words.utf8.count else { return }  // nothing is escaped
+        guard text.utf8.count != words.utf8.count else { return }  // nothing was escaped
         let piped = PeerText(words).escapedForPipes
         if piped.utf8.count != text.utf8.count { pipedText = piped }
     }
@@ -43,19 +43,19 @@ package struct TerminalText: Hashable, ExpressibleByStringInterpolation {
         text += part.text
     }
 
-    /// For a file, or a pipe to another program.
+    /// The text for a file or a pipe.
     package var forPipes: String { pipedText ?? text }
 
     package var isSameForPipes: Bool { pipedText == nil }
 
     package var isEmpty: Bool { text.isEmpty }
 
-    /// - Parameter code: Of SGR (ECMA-48, 8.3.117).
+    /// - Parameter code: An SGR code (ECMA-48, 8.3.117).
     package func painted(_ code: Int) -> TerminalText {
         isEmpty ? self : TerminalText(painted: "\u{1B}[\(code)m\(text)\u{1B}[0m")
     }
 
-    /// Its beginning, if it is too long for a message.
+    /// The beginning of the text if it is too long for a message.
     package var shortened: TerminalText {
         text.utf8.count <= Self.maximumMessageSize
             ? self
@@ -64,16 +64,16 @@ package struct TerminalText: Hashable, ExpressibleByStringInterpolation {
             )
     }
 
-    /// The columns that it takes, whatever it is painted with.
+    /// The width in columns, without its styling.
     package var width: Int { pieces.reduce(0) { $0 + (Self.isSequence($1) ? 0 : WidthProfile.unicode.width(of: $1)) } }
 
-    /// Its beginning, with `…` at the end, if it is wider than this.
+    /// Returns the beginning of the text, ending in `…`, if it is wider than this.
     package func cut(to maximum: Int) -> TerminalText {
         guard width > maximum else { return self }
         var (result, room) = ("", maximum - 1)
         for piece in pieces {
             if Self.isSequence(piece) {
-                result += piece  // also behind the cut, where it ends what was begun before
+                result += piece  // also after the cut, where it ends an earlier style
                 continue
             }
             for character in piece where room >= 0 {
@@ -84,7 +84,8 @@ package struct TerminalText: Hashable, ExpressibleByStringInterpolation {
         return TerminalText(painted: result)
     }
 
-    /// SGR sequences, which are all ours since those of others are escaped, and what is between them.
+    /// The pieces of the text: SGR sequences, which are all our own because others are escaped, and the text between
+    /// them.
     private var pieces: [Substring] {
         var pieces: [Substring] = []
         var rest = text[...]
@@ -103,7 +104,7 @@ package struct TerminalText: Hashable, ExpressibleByStringInterpolation {
 }
 
 extension [TerminalText] {
-    /// In columns, without those that are empty.
+    /// Returns the columns as one text, without empty ones.
     package func inColumns() -> TerminalText {
         filter { !$0.isEmpty }.reduce("") { line, column in line.isEmpty ? column : "\(line)  \(column)" }
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How lines for people look.
+/// The style of lines for a terminal.
 package struct TextStyle: Sendable {
     package let isColored: Bool
 
@@ -15,13 +15,13 @@ package struct TextStyle: Sendable {
     }
 }
 
-/// When lines for people have colour: what `--color` takes.
+/// The values of `--color`.
 package enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
-    /// The environment decides, else whether there is a terminal.
+    /// According to the environment, or else if there is a terminal.
     case auto
     case always, never
 
-    /// - Parameter isTerminal: Whether the lines go to one.
+    /// - Parameter isTerminal: Whether the output is a terminal.
     package func style(isTerminal: Bool) -> TextStyle {
         switch self {
         case .always: return TextStyle(isColored: true)

@@ -1,15 +1,15 @@
 import Basics
 
-/// A transfer's progress on the terminal.
+/// The progress of a transfer on the terminal.
 package final class TransferLine: Sendable {
     private let shown = Lock<Int64?>(nil)
 
     package init() {}
 
     /// - Parameters:
-    ///   - completed: Bytes.
-    ///   - total: Bytes of all; nil if nobody knows.
-    ///   - label: What is transferred.
+    ///   - completed: The number of bytes transferred.
+    ///   - total: The total number of bytes; `nil` if unknown.
+    ///   - label: The name of the transfer.
     package func show(_ completed: Int64, of total: Int64?, _ label: String) {
         guard StatusLine.isShown else { return }
         let percent = total.flatMap { $0 > 0 ? min(completed * 100 / $0, 100) : nil }
@@ -22,7 +22,7 @@ package final class TransferLine: Sendable {
         StatusLine.show("\(Self.text(label, completed: completed, percent: percent))")
     }
 
-    /// `photo.jpg  [##########          ]  50 %`
+    /// Returns a line such as `photo.jpg  [##########          ]  50 %`.
     package static func text(_ label: String, completed: Int64, percent: Int64?) -> String {
         guard let percent else { return "\(label)  \(completed) bytes" }
         let done = Int(percent / 5)
@@ -30,7 +30,7 @@ package final class TransferLine: Sendable {
         return "\(label)  [\(bar)]  \(percent) %"
     }
 
-    /// Nothing if nothing is shown; the next one may be of another transfer.
+    /// Erases the line, if shown; the next one may be for another transfer.
     package func erase() {
         let wasShown = shown.withLock { shown in
             defer { shown = nil }

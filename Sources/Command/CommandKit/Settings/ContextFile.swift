@@ -1,11 +1,11 @@
 package import Foundation
 
-/// The contexts that a user keeps: applications with their servers, by name.
+/// The user's contexts: applications and their servers, by name.
 package struct ContextFile {
     package struct Contents: Codable, Equatable {
         package var current: String?
-        /// False if the current context was only the first one to be added; nil in files of older versions, where it counts as
-        /// chosen.
+        /// Whether the user chose the current context; false if it was just the first one added. `nil` in files of
+        /// older versions, where it counts as chosen.
         package var isChosen: Bool?
         package var contexts: [String: Settings] = [:]
     }
@@ -25,7 +25,7 @@ package struct ContextFile {
         return contents
     }
 
-    /// Changes the file while no other command does.
+    /// Changes the file under a lock that excludes other commands.
     package func change(_ body: (inout Contents) throws(CommandFailure) -> Void) throws(CommandFailure) {
         try store.locking { () throws(CommandFailure) in
             var contents = try load()
@@ -39,7 +39,7 @@ package struct ContextFile {
         }
     }
 
-    /// A context that was asked for by name.
+    /// Returns the context with a name.
     package func context(named name: String) throws(CommandFailure) -> Settings {
         let contents = try load()
         guard var context = contents.contexts[name] else { throw Self.unknown(name, contents) }
@@ -56,8 +56,8 @@ package struct ContextFile {
                 : "there is no context “\(name)”, only \(names.inWords())")
     }
 
-    /// The server of commands that name none: the context that somebody chose, else a running `serve`, else the context that was
-    /// added first. Nil if there is none of them.
+    /// Returns the server for commands that do not name one: the chosen context, or else a running `serve`, or else the
+    /// context that was added first; `nil` if there is none.
     package func current() throws(CommandFailure) -> Settings? {
         let contents = try load()
         guard let name = contents.current, var context = contents.contexts[name] else {

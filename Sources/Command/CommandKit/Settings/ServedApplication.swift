@@ -4,31 +4,31 @@ package import PusherMockServer
 import PusherProtocol
 import Transport
 
-/// What a `pusher-cli serve` of this user's serves while it runs, so that other commands need no option to reach it.
+/// The application of a running `pusher-cli serve` of this user, so that other commands can reach it without options.
 ///
-/// Each has a file of its own, which is valid as long as `serve` holds its lock, however that ends.
+/// Each one has its own file, which is valid while `serve` holds the file's lock, however it ends.
 package final class ServedApplication {
-    /// In the folder of the configuration, which is the user's alone. That of the session is not known everywhere where
-    /// commands run.
+    /// Below the configuration folder, which is private. The session's folder is not known everywhere that commands
+    /// run.
     private static let folder = "served"
 
     private let file: UserFile
     private let lock: FileLock
 
-    /// Nil if the file cannot be written: then nothing is lost but comfort.
+    /// Returns `nil` if the file cannot be written: only convenience is lost.
     package init?(_ settings: Settings) {
         file = UserFile("\(Self.folder)/\(UUID().uuidString).json")
         guard let data = try? JSONEncoder().encode(settings), let lock = try? file.write(data) else { return nil }
         self.lock = lock
     }
 
-    /// It is not served any more.
+    /// Withdraws the application.
     package func end() {
         try? file.remove()
         lock.release()
     }
 
-    /// What has been served for the shortest time; nil if nothing is served now.
+    /// Returns the most recently started application; `nil` if there is none.
     package static func current() -> Settings? {
         let folder = UserFile.Base.configuration.folder.appending(path: folder)
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
@@ -47,7 +47,7 @@ package final class ServedApplication {
             status.st_mode & 0o077 == 0
         else { return nil }
         guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else {
-            unlink(path)  // a lock that can be had is nobody's
+            unlink(path)  // the lock is free: the server is gone
             return nil
         }
         guard errno == EWOULDBLOCK, let data = try? handle.read(upToCount: 1 << 16),
@@ -58,7 +58,7 @@ package final class ServedApplication {
 }
 
 extension Settings {
-    /// What commands on this machine need to reach a server.
+    /// Creates the settings that commands on this machine need to reach a server.
     package init(of server: PusherMockServer) {
         self.init()
         let app = server.configuration.apps.first
@@ -70,9 +70,10 @@ extension Settings {
         encryptionMasterKey = app?.encryptionMasterKey
     }
 
-    /// The settings that other programs need to use a served application, by its name in JSON and its label on a line.
+    /// The settings that other programs need to use a served application, with their names in JSON and their labels in
+    /// text.
     ///
-    /// Secrets are among it only if they are the default ones, which everybody knows.
+    /// Secrets are included only if they are the well-known defaults.
     package var publicAccess: [(name: String, label: String, value: String)] {
         let secret = secret.flatMap { $0 == PusherMockServer.App.defaultSecret ? $0 : nil }
         let masterKey = encryptionMasterKey.flatMap {

@@ -1,16 +1,16 @@
 import Foundation
 import PusherProtocol
 
-/// The environment variables that stand in for options; empty ones count as absent.
+/// The environment variables that replace options. Empty ones count as absent.
 package enum Environment {
     package static subscript(name: String) -> String? {
-        // One variable: ProcessInfo makes a dictionary of all, each time.
+        // Reads one variable, because ProcessInfo creates a dictionary of all each time.
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
 extension Settings {
-    /// What the single variables say.
+    /// Returns the settings from individual variables.
     package static func ofEnvironment() throws(CommandFailure) -> Settings {
         var settings = Settings()
         settings.origin = .variables
@@ -51,12 +51,12 @@ extension Settings {
         return settings
     }
 
-    /// What `PUSHER_URL` says: `http://key:secret@host:6001/apps/1`. Nil if there is none.
+    /// Returns the settings from `PUSHER_URL`, such as `http://key:secret@host:6001/apps/1`; `nil` if it is not set.
     package static func ofURLVariable() throws(CommandFailure) -> Settings? {
         guard let text = Environment["PUSHER_URL"] else { return nil }
-        // Nothing of it is repeated in an error: it holds the secret.
+        // The error does not repeat the value, because it contains the secret.
         let failure = CommandFailure(.wrongUse, "PUSHER_URL is not like https://key:secret@host:port/apps/id")
-        // Foundation makes something of spaces and broken escapes.
+        // Foundation accepts and changes spaces and invalid escapes.
         guard text.wholeMatch(of: /(?:[^%\s]|%[0-9A-Fa-f]{2})+/) != nil, var url = URLComponents(string: text),
             let scheme = url.scheme?.lowercased(),
             ["http", "https"].contains(scheme), url.host?.isEmpty == false, url.query == nil, url.fragment == nil
@@ -79,9 +79,9 @@ extension Settings {
     }
 }
 
-/// The name of a cluster of Pusher Channels.
+/// The name of a Pusher Channels cluster.
 package enum ClusterName {
-    /// It becomes part of a host's name.
+    /// Returns whether the name is valid: it becomes part of a host name.
     package static func isOne(_ text: String) -> Bool {
         text.wholeMatch(of: /[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?/) != nil
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 package import PusherProtocol
 
-/// Which application, and where, as far as one source says it: options, a context, the environment.
+/// The application and its server according to one source: options, a context or the environment.
 package struct Settings: Codable, Equatable, Sendable {
     package var host: String?
     package var cluster: String?
@@ -9,9 +9,9 @@ package struct Settings: Codable, Equatable, Sendable {
     package var path: String?
     package var tls: Bool?
     package var caFile: String?
-    /// A `PublicKeyPin` as text.
+    /// A `PublicKeyPin` in text form.
     package var pin: String?
-    /// Its URL; empty for none, whatever the environment says.
+    /// The proxy URL; empty for none, whatever the environment says.
     package var proxy: String?
     package var authEndpoint: String?
     package var userAuthEndpoint: String?
@@ -20,27 +20,27 @@ package struct Settings: Codable, Equatable, Sendable {
     package var secret: String?
     package var encryptionMasterKey: String?
 
-    /// Where the key comes from.
+    /// The source of the key.
     package var origin = Origin.options
-    /// Sources that are for an application with another key.
+    /// Ignored sources, which are for an application with another key.
     package var setAside: [Settings] = []
 
-    /// What a context keeps.
+    /// The fields stored in a context.
     private enum CodingKeys: String, CodingKey {
         case host, cluster, port, path, tls, caFile, pin, proxy, authEndpoint, userAuthEndpoint, appID, key, secret
         case encryptionMasterKey
     }
 
-    /// A source, in the words of messages.
+    /// A source, for messages.
     package enum Origin: Equatable, Sendable {
         case options, variables, url, serve
         case context(String)
     }
 
-    /// What several sources say together, the first being the most important.
+    /// Merges settings from several sources, most important first.
     ///
-    /// A source that names a server brings all that belongs to that server: the port of a context is not used with the host
-    /// of an option. The same holds for an application: a secret that belongs to another key is not used.
+    /// A source that names a server provides everything about that server: the port of a context is not combined with
+    /// the host of an option. The same applies to an application: a secret for another key is ignored.
     package init(merging sources: [Settings]) {
         self.init()
         for source in sources where namesServer == false {
@@ -67,7 +67,7 @@ package struct Settings: Codable, Equatable, Sendable {
 
     package var namesServer: Bool { host != nil || cluster != nil }
 
-    /// Takes what an address says; port, path and TLS only where nothing else says them.
+    /// Applies an address; its port, path and TLS only where nothing else specifies them.
     package mutating func take(_ address: HostAddress) {
         host = address.host
         port = port ?? address.port
@@ -77,9 +77,9 @@ package struct Settings: Codable, Equatable, Sendable {
 }
 
 extension Settings {
-    /// A command line that reaches the server from anywhere; without options if this one would be found without.
+    /// Returns a command line that reaches the server from anywhere, without options if none are needed.
     ///
-    /// It holds no secret.
+    /// It contains no secret.
     package func commandLine(_ words: String...) -> String {
         let words = ["pusher-cli"] + words
         guard !isFoundWithoutOptions else { return words.joined(separator: " ") }
@@ -92,13 +92,13 @@ extension Settings {
         return found.key == key && found.serverName == serverName && found.usesTLS == usesTLS
     }
 
-    /// As a shell takes it for one word.
+    /// Quotes a text as one shell word.
     private static func shellWord(_ word: String) -> String {
         word.wholeMatch(of: #/[A-Za-z0-9_@%+=:,.\/\-]+/#) != nil ? word : "'\(word.replacing("'", with: #"'\''"#))'"
     }
 }
 
-/// What a command cannot do without.
+/// A setting that a command requires.
 package enum RequiredSetting {
     case key, appID, secret, encryptionMasterKey
 
@@ -140,7 +140,7 @@ package enum RequiredSetting {
 }
 
 extension Settings {
-    /// What a client cannot do without that is let into channels; an auth endpoint knows the rest.
+    /// Checks the settings that a client needs to access channels. An auth endpoint provides the rest.
     package func requireSubscribing(to channels: [String]) throws(CommandFailure) {
         let channels = channels.compactMap { try? ChannelName($0) }.filter(\.needsAuthorization)
         guard authEndpoint == nil, !channels.isEmpty else { return try require(.key) }
@@ -149,21 +149,21 @@ extension Settings {
             or: "name an auth endpoint with --auth-endpoint, ")
     }
 
-    /// What the HTTP API cannot do without.
+    /// Checks the settings that the HTTP API requires.
     package func requirePublishing(on channels: [String]) throws(CommandFailure) {
         let encrypts = channels.contains { (try? ChannelName($0))?.kind == .encrypted }
         try require([.key, .appID, .secret] + (encrypts ? [.encryptionMasterKey] : []))
     }
 
-    /// What auth endpoints cannot do without.
+    /// Checks the settings that auth endpoints require.
     package func requireSigning(encrypts: Bool) throws(CommandFailure) {
         try require([.key, .secret] + (encrypts ? [.encryptionMasterKey] : []))
     }
 
-    /// Says all that is missing at once.
+    /// Reports all missing settings at once.
     package func require(_ settings: RequiredSetting...) throws(CommandFailure) { try require(settings) }
 
-    /// - Parameter alternative: What else helps, with a comma and a space.
+    /// - Parameter alternative: Another way out, including a comma and a space.
     private func require(_ settings: [RequiredSetting], or alternative: String = "") throws(CommandFailure) {
         let missing = settings.filter { !$0.isGiven(in: self) }
         guard !missing.isEmpty else { return }
@@ -179,7 +179,7 @@ extension Settings {
 }
 
 extension Settings {
-    /// Why what is there does not count; nil if it is not there.
+    /// Returns the reason why existing settings are ignored; `nil` if there are none.
     private func whyUnused(_ missing: [RequiredSetting], of source: Settings) -> String? {
         let given = missing.filter { $0.isGiven(in: source) }
         guard !given.isEmpty else { return nil }
@@ -207,7 +207,7 @@ extension Settings {
 }
 
 extension [String] {
-    /// `a, b and c`
+    /// Returns a list such as `a, b and c`.
     func inWords() -> String {
         count > 1 ? dropLast().joined(separator: ", ") + " and " + self[count - 1] : first ?? ""
     }

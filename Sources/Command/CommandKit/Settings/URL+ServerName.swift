@@ -2,6 +2,6 @@ package import Foundation
 import PusherProtocol
 
 extension URL {
-    /// Its host and port, for people.
+    /// The host and port, for messages.
     package var serverName: String? { host.map { HostAddress.name($0, port) } }
 }

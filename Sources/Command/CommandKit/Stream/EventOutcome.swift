@@ -1,12 +1,12 @@
-/// What has become of an event.
+/// The outcome of an event.
 package enum EventOutcome: Sendable {
-    /// It is written, or its command has succeeded.
+    /// The event was written, or its command succeeded.
     case handled
-    /// Its command has failed.
+    /// The event's command failed.
     case failed
-    /// Nothing was done about it.
+    /// Nothing was done with the event.
     case notBegun
 }
 
-/// Takes what has become of an event, once; says what follows for people, if there is anything to say.
+/// Receives the outcome of an event, once, and returns the consequence as a message to the user, if there is one.
 package typealias EventAnswer = @Sendable (EventOutcome) -> TerminalText?

@@ -3,24 +3,25 @@ import CLinux
 import Dispatch
 package import Foundation
 
-/// Runs a command for each event, a few at a time.
+/// Runs a command for each event, limited to a few at a time.
 ///
-/// Each has a session of its own, and so no terminal: Ctrl-C ends the stream, and what has begun is finished.
+/// Each command has its own session and therefore no terminal. Ctrl-C ends the stream, and commands that have started
+/// are finished.
 package final class EventProcesses: Sendable {
     private struct State {
         var isOver = false
-        /// What those that run were told to end with; nil if they were not.
+        /// The signal sent to the running processes; `nil` if there was none.
         var end: Int32?
         var running = 0
-        /// Of those whose numbers are still theirs.
+        /// The processes whose ids are still valid.
         var ids: Set<pid_t> = []
         var hasFailed = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    /// How long those that run at the end may take before the user is told what is waited for.
+    /// The time that commands may take at the end before the user is notified.
     private static let patience = Duration.milliseconds(500)
-    /// Seconds that those that were asked to end have.
+    /// The time, in seconds, between the request to end and the kill.
     private static let grace = 2.0
 
     private let command: String
@@ -28,18 +29,19 @@ package final class EventProcesses: Sendable {
     private let state = Lock(State())
 
     /// - Parameters:
-    ///   - command: What `/bin/sh -c` is given.
-    ///   - jobs: How many run at a time. With one, each event's begins when that of the event before has ended.
+    ///   - command: The command for `/bin/sh -c`.
+    ///   - jobs: The maximum number of concurrent commands. With one, they run strictly one after the other.
     package init(_ command: String, jobs: Int) {
         self.command = command
         free = DispatchSemaphore(value: jobs)
     }
 
-    /// Starts the command for an event. Waits while as many as may run do: whoever calls reads nothing more meanwhile.
+    /// Starts the command for an event. Blocks while the maximum number of commands is running, so that the caller
+    /// stops reading.
     ///
-    /// The command's standard input is the event's data. A command that fails is told on standard error.
+    /// The event's data is the command's standard input. A failure is reported on standard error.
     ///
-    /// - Parameter answer: Told what becomes of it, before ``finish()`` returns.
+    /// - Parameter answer: Receives the outcome before ``finish()`` returns.
     package func run(for event: EventFields, at time: Date, answer: EventAnswer? = nil) {
         free.wait()
         let mayStart = state.withLock { state in
@@ -89,14 +91,14 @@ package final class EventProcesses: Sendable {
         waiter?.resume()
     }
 
-    /// Starts no more. An event that waits is let go, and so is the queue that it holds up.
+    /// Starts no more commands. A waiting event is dropped and its queue released.
     package func stop() {
         state.withLock { $0.isOver = true }
         free.signal()
     }
 
-    /// Ends those that run, with all that they have started: asks first, and kills what is still there after a moment, or when it
-    /// is called again.
+    /// Ends the running commands with all their child processes: asks first, and kills those that remain after a moment
+    /// or on a second call.
     package func end() {
         let isFirst = state.withLock { $0.end == nil }
         end(by: isFirst ? SIGTERM : SIGKILL)
@@ -112,9 +114,9 @@ package final class EventProcesses: Sendable {
         }
     }
 
-    /// Returns when those that run have ended, after ``stop()``.
+    /// Waits for the running commands to end, after ``stop()``.
     ///
-    /// - Returns: How a command ends that has run these.
+    /// - Returns: The exit status for a command that ran these.
     package func finish() async -> ExitStatus {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [state] in
@@ -151,7 +153,7 @@ package final class EventProcesses: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // What is ignored or blocked here would be so there.
+        // Child processes would inherit ignored and blocked signals.
         var signals = sigset_t()
         sigfillset(&signals)
         posix_spawnattr_setsigdefault(&attributes, &signals)
@@ -168,7 +170,7 @@ package final class EventProcesses: Sendable {
         return id
     }
 
-    /// A file in memory, not a pipe: nobody need read it, and it waits for nobody.
+    /// Creates a file in memory instead of a pipe: it needs no reader and never blocks.
     private static func file(of data: String) throws(CommandFailure) -> Int32 {
         let file = memfd_create("event", UInt32(MFD_CLOEXEC))
         guard file >= 0 else { throw CommandFailure(.unavailable, String(cString: strerror(errno))) }
@@ -195,14 +197,14 @@ package final class EventProcesses: Sendable {
             "PUSHER_TIME": JSONLine.text(of: time),
         ]
         let inherited = ProcessInfo.processInfo.environment.filter { !values.keys.contains($0.key) }
-        // Variables end where a zero byte is.
+        // A zero byte ends a variable.
         let own = values.compactMapValues { $0?.replacing("\0", with: "\u{FFFD}") }
         return inherited.merging(own) { $1 }.map { "\($0)=\($1)" }
     }
 
-    /// Waits for the end of a process. Nil if all went well.
+    /// Waits for the end of a process. Returns `nil` on success.
     private func failure(of id: pid_t) -> TerminalText? {
-        // Its number belongs to another process once it has been waited for: until then it may be told to end.
+        // A process id is reused once the process has been waited for. Until then it can be signalled.
         var news = siginfo_t()
         while waitid(P_PID, id_t(id), &news, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         state.withLock { _ = $0.ids.remove(id) }

@@ -3,20 +3,20 @@ package import Dispatch
 package import Foundation
 package import PusherSwift
 
-/// A client, accounts and workspaces whose events go to standard output until there is a reason to leave.
+/// Writes the events of a client, accounts and workspaces to standard output until there is a reason to stop.
 ///
-/// Lines are written from one queue, in order. If nobody takes them, callbacks wait, nothing more is read or asked for, and
-/// memory stays bounded.
+/// One queue writes lines in order. If the reader is slow, callbacks block, nothing more is read or requested, and
+/// memory use stays bounded.
 package final class EventStream: PusherDelegate {
-    /// What is printed where.
+    /// The kinds of output on each stream.
     package enum Mode: Sendable {
-        /// Events alone; everything else goes to standard error.
+        /// Only events; everything else goes to standard error.
         case events(named: Set<String>)
-        /// Everything that happens.
+        /// All records.
         case everything
     }
 
-    /// Where everything is told, so that what comes of several sources comes one by one.
+    /// The queue for all reports, so that those of several sources arrive one by one.
     package static let queue = DispatchQueue(label: "pusher-cli.events")
 
     private let pusher: Pusher?
@@ -27,9 +27,9 @@ package final class EventStream: PusherDelegate {
     private let state: Lock<EventStreamState>
 
     /// - Parameters:
-    ///   - pusher: Nil for feeds alone.
-    ///   - feeds: Accounts and workspaces whose events come as well.
-    ///   - form: Nil is what the options say.
+    ///   - pusher: The client; `nil` if there are only feeds.
+    ///   - feeds: Further accounts and workspaces.
+    ///   - form: The output form; `nil` uses the options.
     package init(
         pusher: Pusher? = nil, channels: [String] = [], as user: UserOptions? = nil, feeds: [any Feed] = [], mode: Mode,
         options: StreamOptions, form: StreamForm? = nil
@@ -66,21 +66,21 @@ package final class EventStream: PusherDelegate {
         pusher.user.watchlist.bind { [weak self] event in self?.tell(.watchlist(event)) }
         pusher.user.bind(eventName: "pusher:signin_error") { [weak self] _ in
             guard let self else { return }
-            // The error has come just before.
+            // The error was reported just before.
             let (isHopeless, status) = state.withLock { state in
                 let status = state.lastErrors[.pusher]?.exitStatus ?? .refused
                 state.isSigningIn = false
                 state.trouble = state.trouble.worse(status)
                 return (state.hopes.isEmpty, status)
             }
-            if isHopeless, feeds.isEmpty { leave(status) }  // there is nothing else to wait for
+            if isHopeless, feeds.isEmpty { leave(status) }  // nothing else is pending
         }
         pusher.user.signIn()
     }
 
-    /// Connects, prints, and returns when it is time to leave; the connection is closed then.
+    /// Connects and prints events. Closes the connection and returns when there is a reason to stop.
     package func run() async -> ExitStatus {
-        // What has no end is done when somebody stops it.
+        // An endless command counts as done when the user stops it.
         let isEndless = options.count == nil && options.timeout == nil
         let signals = SignalWatch(taking: form.isSlowToFinish ? .max : 1) { [weak self] in
             guard let self else { return }
@@ -109,7 +109,7 @@ package final class EventStream: PusherDelegate {
         timers.forEach { $0.cancel() }
         for feed in feeds { feed.close() }
         await close()
-        // Nothing more is told of what went on.
+        // No further reports follow.
         if status == .interrupted { StandardError.complain(CommandFailure.interrupted) }
         let formStatus = await form.finish()
         for feed in feeds { await feed.finish() }
@@ -117,10 +117,10 @@ package final class EventStream: PusherDelegate {
         return status.worse(state.withLock { $0.trouble }).worse(formStatus)
     }
 
-    /// Somebody has seen enough.
+    /// Stops the stream on the user's request.
     package func end() { leave(.done) }
 
-    /// The first reason to leave counts.
+    /// Stops the stream. Only the first reason counts.
     private func leave(_ status: ExitStatus) {
         let waiter = state.withLock { state in
             if state.outcome == nil { state.outcome = status }
@@ -130,7 +130,7 @@ package final class EventStream: PusherDelegate {
         waiter?.resume(returning: status)
     }
 
-    /// Only the first failure is reported: two time limits may end at once.
+    /// Reports only the first failure, because two time limits may end at once.
     private func fail(_ error: any Error) {
         let isFirst = state.withLock { state in
             defer { state.hasFailed = true }
@@ -141,7 +141,7 @@ package final class EventStream: PusherDelegate {
         leave((error as? any ReportableError)?.exitStatus ?? .unavailable)
     }
 
-    /// Says goodbye to the server, for a moment at most.
+    /// Closes the connection, waiting only a moment for the server.
     private func close() async {
         guard let pusher else { return }
         let states = pusher.connection.states
@@ -179,7 +179,7 @@ package final class EventStream: PusherDelegate {
         }
     }
 
-    /// What was never subscribed was never listened to.
+    /// Reports channels that were never subscribed.
     private func giveUpSubscribing(after seconds: Double) {
         let (channels, isSigningIn, last) = state.withLock { state in
             let channels = state.unheard.intersection(state.hopes)
@@ -197,8 +197,8 @@ package final class EventStream: PusherDelegate {
         if isSigningIn { complain("the sign-in did not succeed") }
     }
 
-    /// A homeserver may take its time over the first sync of a large account, and so may others; only a feed that fails,
-    /// and that nothing has come about of, is given up.
+    /// Gives up on a feed only if it is failing and has never connected: the first sync of a large account, for
+    /// example, may take long.
     private func connectTimeIsOver() {
         let awaited = state.withLock { state in
             state.isImpatient = true
@@ -221,13 +221,13 @@ package final class EventStream: PusherDelegate {
         fail(CommandFailure(.unavailable, "no connection within \(Seconds.text(seconds)): \(reason)"))
     }
 
-    // MARK: What happens, on the callback queue
+    // MARK: Events, on the callback queue
 
     private func received(_ event: PusherEvent) {
         if event.eventName == "pusher:subscription_succeeded", case .everything = mode {
             print(.subscribed(to: event))
         }
-        guard !event.eventName.hasPrefix("pusher:") else { return }  // records of other kinds
+        guard !event.eventName.hasPrefix("pusher:") else { return }  // other records cover these
         if case .events(let names) = mode, !names.isEmpty, !names.contains(event.eventName) { return }
         print(.event(event))
         count()
@@ -236,7 +236,7 @@ package final class EventStream: PusherDelegate {
     private func received(_ report: FeedReport, fromFeed index: Int) {
         let feed = feeds[index]
         guard state.withLock({ $0.outcome == nil }) else {
-            // Who waits for what becomes of it would wait on.
+            // Otherwise its owner would wait forever.
             if case .news(let news) = report { _ = news.answer?(.notBegun) }
             return
         }
@@ -264,13 +264,13 @@ package final class EventStream: PusherDelegate {
         if news.isConnected, state.withLock({ $0.awaited.remove(.feed(index)) }) != nil { waitForRest() }
         if case .events = mode, case .state(_, let to, _) = news.record { return tellState(to, ofFeed: index) }
         let isWritten = print(news.record, answer: news.answer)
-        // Before it is counted: that may end the command, and what was written is noted then.
+        // Before counting, which may end the command: what was written must be recorded by then.
         if isWritten, let event { feeds[index].wrote(event) }
         for warning in news.warnings { StandardError.write("warning: \(warning)") }
         if news.counts { count() }
     }
 
-    /// Where events alone are printed, whoever waits for them still learns that there are none to be had.
+    /// Reports the connection's state on standard error if only events are printed.
     private func tellState(_ new: ConnectionState, ofFeed index: Int) {
         switch new {
         case .connected:
@@ -304,7 +304,7 @@ package final class EventStream: PusherDelegate {
         if isLast { leave(.done) }
     }
 
-    /// Prints what only those see who want to see everything.
+    /// Prints a record that appears only in ``Mode/everything``.
     private func tell(_ record: Record) {
         if case .everything = mode { print(record) }
     }
@@ -318,7 +318,7 @@ package final class EventStream: PusherDelegate {
         let end = state.withLock { state -> ExitStatus? in
             if new == .connected {
                 state.awaited.remove(.pusher)
-                state.lastErrors[.pusher] = nil  // it was about the way here
+                state.lastErrors[.pusher] = nil  // it concerned this attempt
             }
             if new == .reconnecting { state.unsettled = state.hopes }
             guard new == .disconnected, state.outcome == nil else { return nil }
@@ -326,16 +326,16 @@ package final class EventStream: PusherDelegate {
         }
         if new == .connected { waitForRest() }
         if new == .reconnecting { StatusLine.wait(for: "the connection to come back") }
-        if let end { leave(end) }  // nobody asked for it: refused for good
+        if let end { leave(end) }  // not requested: refused for good
     }
 
     package func subscribedToChannel(name: String) {
-        // Whoever reads the line may interrupt at once: by then it must be known what is listened to.
+        // The reader of the line may interrupt at once: the subscription must be recorded by then.
         state.withLock { _ = $0.unheard.remove(name) }
         settle(name)
     }
 
-    /// Says what is listened to, once all is known.
+    /// Reports the subscribed channels once all results are known.
     private func settle(_ channel: String) {
         let server = serverName
         let (isLast, news) = state.withLock { state -> (Bool, String?) in
@@ -351,12 +351,12 @@ package final class EventStream: PusherDelegate {
         }
     }
 
-    /// Says on a terminal what has not come about yet, once the connection has that is said first.
+    /// Shows on a terminal what is still pending, after the connection, which comes first.
     private func waitForRest() {
         guard pusher.map({ $0.connection.connectionState == .connected }) ?? true else { return }
         let (awaited, channels) = state.withLock { ($0.firstAwaited, $0.unsettled.sorted()) }
         switch awaited {
-        case .pusher: return  // it has said so itself
+        case .pusher: return  // shown elsewhere
         case .feed(let index) where channels.isEmpty:
             StatusLine.wait(for: "the answer of \(feeds[index].serverName)")
         case nil where channels.isEmpty: StatusLine.endWait()
@@ -366,7 +366,7 @@ package final class EventStream: PusherDelegate {
         }
     }
 
-    /// `host:port`
+    /// The server's `host:port`.
     private var serverName: String { pusher.flatMap { URL(string: $0.connection.url)?.serverName } ?? "the server" }
 
     package func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
@@ -386,7 +386,7 @@ package final class EventStream: PusherDelegate {
         complain(error)
     }
 
-    /// Keeps the error as the reason why something does not come about.
+    /// Keeps the error as the reason for a wait.
     private func explainWait(for side: EventStreamState.Side, _ error: PusherError) {
         guard error.explainsWait else { return }
         let isShown = state.withLock { state in
@@ -410,7 +410,7 @@ package final class EventStream: PusherDelegate {
             return false
         }
         let isWritten = form.write(record, answer: answer)
-        if !isWritten { leave(.done) }  // the reader has what it wanted
+        if !isWritten { leave(.done) }  // the reader is done
         return isWritten
     }
 }

@@ -1,36 +1,36 @@
 package import PusherSwift
 
-/// How far an ``EventStream`` is.
+/// The progress of an ``EventStream``.
 package struct EventStreamState {
-    /// Where events come from.
+    /// A source of events.
     package enum Side: Hashable {
         case pusher
-        /// By its place among the feeds.
+        /// A feed, by index.
         case feed(Int)
     }
 
     package let sides: [Side]
-    /// Events that are still to come before it is done; nil if it has no such end.
+    /// The number of events left to receive; `nil` if there is no limit.
     package var remaining: Int?
-    /// Connections that have not come about yet.
+    /// The pending connections.
     package var awaited: Set<Side>
-    /// The time for that is over; the next failure ends it.
+    /// Whether the time for connecting is over, so that the next failure ends the stream.
     package var isImpatient = false
-    /// Channels that nobody has refused us yet.
+    /// The channels that have not been refused.
     package var hopes: Set<String>
-    /// Those of them that have never been subscribed.
+    /// Those channels that have never been subscribed.
     package var unheard: Set<String>
-    /// Those of them that are still to be subscribed before it is said what is listened to, or that it is again.
+    /// Those channels whose subscription is pending before listening is reported, for the first time or again.
     package var unsettled: Set<String>
     package var hasListened = false
-    /// Whether a sign-in has been asked for and is neither done nor refused.
+    /// Whether a sign-in is pending.
     package var isSigningIn = false
-    /// The newest of each side.
+    /// The latest error of each side.
     package var lastErrors: [Side: PusherError] = [:]
-    /// The worst of what went wrong while other things went on.
+    /// The worst status of errors that did not end the stream.
     package var trouble = ExitStatus.done
     package var outcome: ExitStatus?
-    /// Whether a failure was reported that ends the stream.
+    /// Whether a failure that ends the stream was reported.
     package var hasFailed = false
     package var waiter: CheckedContinuation<ExitStatus, Never>?
 
@@ -39,7 +39,7 @@ package struct EventStreamState {
         (hopes, unheard, unsettled) = (Set(channels), Set(channels), Set(channels))
     }
 
-    /// Whether anything of what it was to listen to has come about.
+    /// Whether anything was ever listened to.
     package var hasEverListened: Bool {
         sides.contains { side in
             switch side {
@@ -49,10 +49,10 @@ package struct EventStreamState {
         }
     }
 
-    /// What is waited for first.
+    /// The first pending connection.
     package var firstAwaited: Side? { sides.first { awaited.contains($0) } }
 
-    /// Why a connection has not come about yet, if something has gone wrong with it.
+    /// The error that delays a pending connection, if any.
     package var reasonOfWait: PusherError? {
         sides.lazy.filter { awaited.contains($0) }.compactMap { lastErrors[$0] }.first
     }

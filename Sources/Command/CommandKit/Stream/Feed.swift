@@ -1,50 +1,51 @@
 package import PusherSwift
 
-/// Where events come from beside the channels of Pusher: a Matrix account, the workspaces of a Pydio server.
+/// A source of events other than Pusher channels: a Matrix account or the workspaces of a Pydio server.
 package protocol Feed: AnyObject, Sendable {
-    /// Lets events come.
+    /// Starts delivering events.
     ///
     /// - Parameters:
     ///   - report: Called on ``EventStream/queue``, in order.
-    ///   - failed: Told why there will be nothing to hear. What goes wrong later is reported.
+    ///   - failed: Called if the feed cannot start. Later errors are reported.
     func start(
         _ report: @escaping @Sendable (FeedReport) -> Void, failed: @escaping @Sendable (any Error) -> Void)
 
-    /// Lets no more come.
+    /// Stops delivering events.
     func close()
 
-    /// Returns when all is said to whoever sent the events. Called behind ``close()``, when nothing is done with events any more.
+    /// Returns once all answers have been sent to the source. Called after ``close()``, when no event is being handled
+    /// any more.
     func finish() async
 
-    /// Who is waited for until something comes about.
+    /// The server to wait for.
     var serverName: String { get }
 
-    /// What an event is to whoever reads the stream; nil if it is nothing to them. Called for each in order, once.
+    /// Returns the line for an event; `nil` to ignore it. Called once for each event, in order.
     ///
-    /// - Parameter forPeople: Whether names are wanted where there are ids.
+    /// - Parameter forPeople: Whether to replace ids with names.
     func news(of event: RealtimeEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews?
 
-    /// The same for a change of state.
+    /// Returns the line for a change of state; `nil` to ignore it.
     func news(of state: SourceState) throws(CommandFailure) -> FeedNews?
 
-    /// The news of an event were written.
+    /// Called after the news of an event were written.
     func wrote(_ event: RealtimeEvent)
 
-    /// All that comes before this point of the stream was told.
+    /// Called when everything before this position of the stream has been reported.
     func reached(_ position: String)
 
-    /// Whether a gap is in what is listened to.
+    /// Returns whether a gap affects the selected events.
     func wants(_ gap: SourceGap) -> Bool
 
-    /// Whether a failure is the first of its kind since it was connected.
+    /// Returns whether a failure is the first of its kind since the connection was established.
     func isNew(_ failure: SourceFailure) -> Bool
 
-    /// A failure after which what it is of is not tried again.
+    /// Handles a failure that is not retried.
     ///
-    /// - Returns: How a command ends with it; nil if something else of this feed goes on.
+    /// - Returns: The exit status of the command; `nil` if another part of this feed continues.
     func end(by failure: SourceFailure) -> ExitStatus?
 
-    /// Whether something has failed since it was connected last, and is tried again.
+    /// Whether something has failed since the last connection and is being retried.
     var isFailing: Bool { get }
 }
 
@@ -56,18 +57,18 @@ extension Feed {
     package func reached(_ position: String) {}
 }
 
-/// What comes of a feed.
+/// A report of a feed.
 package enum FeedReport: Sendable {
     case event(RealtimeEvent)
     case state(SourceState)
     case gap(SourceGap)
     case failed(SourceFailure)
-    /// What was to be told of before the first report.
+    /// News from before the first report.
     case news(FeedNews)
-    /// All that comes before this point of a source's stream was reported.
+    /// Everything before this position of a source's stream was reported.
     case reached(String)
 
-    /// Nil for events, which come one by one.
+    /// Returns `nil` for events, which are reported one by one.
     package init?(_ notice: SourceNotice) {
         switch notice {
         case .events: return nil
@@ -82,13 +83,13 @@ package enum FeedReport: Sendable {
 /// A line of a feed.
 package struct FeedNews: Sendable {
     package let record: Record
-    /// Whether it is one that `--count` counts.
+    /// Whether `--count` counts the line.
     package var counts = false
-    /// Whether something that is listened to has come about with it.
+    /// Whether the line means that a connection or subscription was established.
     package var isConnected = false
-    /// What people should know besides.
+    /// Additional warnings for the user.
     package var warnings: [String] = []
-    /// Who is told what becomes of it; nil if nobody wants to know.
+    /// Receives the outcome; `nil` if it is not needed.
     package var answer: EventAnswer?
 
     package init(record: Record, counts: Bool = false, isConnected: Bool = false, answer: EventAnswer? = nil) {

@@ -3,21 +3,21 @@ package import Foundation
 import JSONBytes
 import PusherSwift
 
-/// What a stream makes of its records.
+/// The output form of a stream's records.
 package enum StreamForm: Sendable {
-    /// Columns for people.
+    /// Columns for a terminal.
     case columns(TextStyle)
-    /// One JSON object a line.
+    /// One JSON object per line.
     case json
-    /// The data of events alone.
+    /// Only the data of events.
     case raw(RecordSeparator)
     case template(StreamTemplate, RecordSeparator)
     /// A process for each event.
     case command(EventProcesses)
-    /// On the whole screen.
+    /// A full-screen view.
     case screen(WatchInbox)
 
-    /// Whether names are wanted where there are ids.
+    /// Whether to replace ids with names.
     package var isForPeople: Bool {
         switch self {
         case .columns, .screen: true
@@ -25,10 +25,10 @@ package enum StreamForm: Sendable {
         }
     }
 
-    /// Does with a record what the form is about. Where that is about events alone, other records go to standard error.
+    /// Outputs a record. If the form covers only events, other records go to standard error.
     ///
-    /// - Parameter answer: Told what becomes of it, of a command when that has ended.
-    /// - Returns: Whether it was taken; see ``StandardOutput``.
+    /// - Parameter answer: Receives the outcome, for a command when it has ended.
+    /// - Returns: Whether it was written; see ``StandardOutput``.
     package func write(_ record: Record, answer: EventAnswer? = nil) -> Bool {
         let time = record.time ?? Date()
         if case .command(let processes) = self, let event = record.event {
@@ -66,7 +66,7 @@ package enum StreamForm: Sendable {
         return true
     }
 
-    /// Begins nothing more.
+    /// Starts no more commands.
     package func stop() {
         switch self {
         case .columns, .json, .raw, .template, .screen: break
@@ -74,7 +74,7 @@ package enum StreamForm: Sendable {
         }
     }
 
-    /// Ends what was begun.
+    /// Ends the running commands.
     package func end() {
         switch self {
         case .columns, .json, .raw, .template, .screen: break
@@ -90,9 +90,9 @@ package enum StreamForm: Sendable {
         }
     }
 
-    /// Returns when everything that was begun has ended, after ``stop()``.
+    /// Waits until everything that was started has ended, after ``stop()``.
     ///
-    /// - Returns: How a command ends with what has become of it.
+    /// - Returns: The exit status of the command.
     package func finish() async -> ExitStatus {
         switch self {
         case .columns, .json, .raw, .template, .screen: .done
@@ -101,14 +101,14 @@ package enum StreamForm: Sendable {
     }
 }
 
-/// What ends a record, and what therefore must not be in it.
+/// The separator of records, which must not occur within one.
 package struct RecordSeparator: Sendable {
     private let byte: UInt8
-    /// Whether control characters are escaped, so that nothing forges a record or drives a terminal.
+    /// Whether to escape control characters, so that no text can forge a record or control a terminal.
     private let isEscaping: Bool
     private let isTerminal: Bool
 
-    /// - Parameter isNul: Whether records end with a NUL instead of a line end: then what is between is let through as it is,
+    /// - Parameter isNul: Whether records end with NUL instead of a line end. Their content is then written unchanged,
     ///   except to a terminal.
     package init(isNul: Bool, isTerminal: Bool = StandardOutput.isTerminal) {
         byte = isNul ? 0 : UInt8(ascii: "\n")
@@ -116,7 +116,7 @@ package struct RecordSeparator: Sendable {
         self.isTerminal = isTerminal
     }
 
-    /// A text that somebody else wrote, so that it cannot end a record. Escaped JSON stays JSON.
+    /// Returns an untrusted text changed so that it cannot end a record. Escaped JSON remains JSON.
     package func fit(_ text: String) -> String {
         guard isEscaping else {
             return text.utf8.contains(0) ? text.replacing("\0", with: PeerText("\0").escaped) : text
@@ -129,7 +129,7 @@ package struct RecordSeparator: Sendable {
     package func write(_ text: String) -> Bool { StandardOutput.write(Array(text.utf8) + [byte]) }
 }
 
-/// What templates and commands are told of an event.
+/// The fields of an event for templates and commands.
 package struct EventFields: Sendable {
     package var type = "event"
     package let channel: String?
@@ -139,7 +139,7 @@ package struct EventFields: Sendable {
 }
 
 extension EventFields {
-    /// For people.
+    /// A description for messages.
     package var words: TerminalText { "event “\(name ?? "")” of channel \(channel ?? "-")" }
 
     fileprivate init(_ event: PusherEvent) {
@@ -148,7 +148,7 @@ extension EventFields {
 }
 
 extension Record {
-    /// Nil if it is no event.
+    /// The event's fields; `nil` for other records.
     package var event: EventFields? {
         switch self {
         case .event(let event): EventFields(event)
@@ -163,7 +163,7 @@ extension Record {
         }
     }
 
-    /// A record that is no event as if it were one: its data is what `--json` prints.
+    /// Returns any record in the form of an event: its data is the output of `--json`.
     package func asEvent(at time: Date) -> EventFields {
         let json = json(at: time)
         let object = JSONView(Array(json.utf8))

@@ -1,9 +1,9 @@
 package import Foundation
 import JSONBytes
 
-/// A text with fields in braces that stand for what an event says: `{{channel}} {{data.price}}`.
+/// A text with placeholders for the fields of an event: `{{channel}} {{data.price}}`.
 package struct StreamTemplate: Sendable {
-    /// Why a text is no template.
+    /// The reason why a text is not a valid template.
     package struct Malformed: Error, CustomStringConvertible {
         package let description: String
     }
@@ -14,13 +14,13 @@ package struct StreamTemplate: Sendable {
 
     private enum Part {
         case text(String)
-        /// - Parameter path: Where in the data, which then is JSON: keys of objects and positions in arrays.
+        /// - Parameter path: The path within the JSON data: object keys and array indices.
         case field(Field, path: [String])
     }
 
     private let parts: [Part]
 
-    /// - Parameter text: `\n`, `\t` and `\\` stand for a line end, a tab and a backslash, `\{` for a brace.
+    /// - Parameter text: `\n`, `\t` and `\\` are a line end, a tab and a backslash, `\{` is a brace.
     package init(_ text: String) throws(Malformed) {
         var parts: [Part] = []
         var literal = ""
@@ -68,7 +68,7 @@ package struct StreamTemplate: Sendable {
         return .field(field, path: Array(steps.dropFirst()))
     }
 
-    /// Whether it says of what type a record is, and so is fit for records that are no events.
+    /// Whether the output includes the type of a record, so that it suits all types.
     package var takesEveryType: Bool {
         parts.contains { part in
             switch part {
@@ -78,7 +78,7 @@ package struct StreamTemplate: Sendable {
         }
     }
 
-    /// - Parameter escape: Makes values fit to be written.
+    /// - Parameter escape: Escapes values for output.
     package func text(of event: EventFields, at time: Date, escape: (String) -> String) -> String {
         var json: JSONView??
         return parts.reduce(into: "") { text, part in
@@ -107,7 +107,7 @@ package struct StreamTemplate: Sendable {
         }
     }
 
-    /// The text of a string, else the JSON text; empty if there is none.
+    /// Returns the text of a string, or the JSON text of another value; empty if there is none.
     private static func value(at path: [String], in data: JSONView?) -> String {
         let value = path.reduce(data) { value, step in value?[step] ?? Int(step).flatMap { value?[$0] } }
         return value.map { $0.string ?? $0.compactText } ?? ""

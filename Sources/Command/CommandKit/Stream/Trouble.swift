@@ -2,7 +2,7 @@ import Basics
 package import Foundation
 package import PusherSwift
 
-/// What goes wrong with a client, for the message in case nothing comes of it.
+/// Collects the errors of a client, for the message if it fails.
 package final class Trouble: PusherDelegate {
     private struct State {
         var first: PusherError?
@@ -15,13 +15,13 @@ package final class Trouble: PusherDelegate {
         pusher.delegate = self
     }
 
-    /// The first that is not tried again.
+    /// The first error that is not retried.
     package var first: PusherError? { state.withLock { $0.first } }
 
-    /// The newest of all.
+    /// The latest error.
     package var last: PusherError? { state.withLock { $0.last } }
 
-    /// What to say when the time for a subscription is over.
+    /// Returns the error for a subscription that timed out.
     package func giveUp(_ channel: String, of pusher: Pusher, after seconds: Double) -> CommandFailure {
         let isConnected = pusher.connection.connectionState == .connected
         let what = isConnected ? "\(channel) was not subscribed" : "no connection"
@@ -49,7 +49,8 @@ package final class Trouble: PusherDelegate {
 }
 
 extension PusherError {
-    /// Whether it may be the reason why a connection or a subscription does not come; not a notice of something else.
+    /// Whether the error may be the reason why a connection or subscription is pending, rather than an unrelated
+    /// notice.
     package var explainsWait: Bool {
         switch kind {
         case .couldNotConnect, .connectionLost, .closedByServer, .serverError, .authorizationFailed,

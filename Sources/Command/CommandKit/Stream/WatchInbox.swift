@@ -1,7 +1,7 @@
 import Basics
 package import Foundation
 
-/// Brings records to the screen. Whoever has too many of them waits, so that nothing more is read meanwhile.
+/// Delivers records to the screen. Blocks a producer that is too fast, so that nothing more is read in the meantime.
 package final class WatchInbox: Sendable {
     package typealias Entry = (record: Record, time: Date)
 
@@ -19,7 +19,7 @@ package final class WatchInbox: Sendable {
 
     package init() {}
 
-    /// - Returns: Whether it was taken: nobody looks any more otherwise.
+    /// - Returns: Whether it was accepted; false if the screen is closed.
     package func add(_ record: Record, at time: Date) -> Bool {
         while state.withLock({ !$0.isClosed && $0.inbox.count >= Self.maximumWaiting }) {
             _ = room.wait(timeout: .now() + .milliseconds(100))
@@ -33,7 +33,7 @@ package final class WatchInbox: Sendable {
         return !isClosed
     }
 
-    /// Hands over what comes, a few hundred at once.
+    /// Delivers records in batches of a few hundred.
     package func receive(_ receive: @escaping @MainActor @Sendable ([Entry]) -> Void) {
         let begins = state.withLock { state in
             state.receive = receive
@@ -54,7 +54,7 @@ package final class WatchInbox: Sendable {
                 guard !entries.isEmpty else { return }
                 room.signal()
                 receive?(entries)
-                // Keys and frames come between.
+                // Let keys and frames be handled in between.
                 await Task.yield()
             }
         }

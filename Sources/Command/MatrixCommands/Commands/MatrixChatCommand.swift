@@ -61,7 +61,7 @@ struct MatrixChatCommand: AsyncParsableCommand, EndedBySignal {
         try await screen.run(room)
     }
 
-    /// All that are logged in, or the one that was asked for.
+    /// All logged-in accounts, or the requested one.
     private var accounts: [MatrixAccount] {
         get throws(CommandFailure) {
             let files = MatrixCredentialFile.all
@@ -74,7 +74,7 @@ struct MatrixChatCommand: AsyncParsableCommand, EndedBySignal {
     }
 }
 
-/// What `--theme` takes.
+/// The values of `--theme`.
 enum ChatTheme: String, CaseIterable, ExpressibleByArgument {
     case dark, light, plain
 

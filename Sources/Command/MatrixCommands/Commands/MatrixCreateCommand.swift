@@ -44,7 +44,7 @@ struct MatrixCreateCommand: AsyncParsableCommand {
         let account = try network.matrixAccount()
         let room = MXRoomCreationParameters()
         (room.name, room.topic, room.isDirect, room.isEncrypted) = (name, topic, direct, encrypted)
-        // Of #lobby:example.org, too.
+        // Also accepts the form #lobby:example.org.
         room.roomAlias = alias.map { String($0.drop { $0 == "#" }.prefix { $0 != ":" }) }
         room.inviteArray = invite.isEmpty ? nil : invite
         room.preset =
@@ -55,7 +55,7 @@ struct MatrixCreateCommand: AsyncParsableCommand {
     }
 }
 
-/// Ids of users, as arguments.
+/// User ids, as arguments.
 enum UserID {
     static func validate(_ users: [String]) throws {
         for user in users where !user.hasPrefix("@") || !user.contains(":") {

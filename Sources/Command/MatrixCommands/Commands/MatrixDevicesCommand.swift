@@ -72,7 +72,7 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
             }.sorted())
     }
 
-    /// Nil if nobody knows.
+    /// Returns `nil` if they are unknown.
     private func standings(_ account: MatrixAccount) async throws -> [String: DeviceStanding]? {
         guard account.store.hasKeys else { return nil }
         do {
@@ -88,7 +88,7 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
         return try await account.client.whoAmI().deviceId
     }
 
-    /// Servers say nothing of ids that they do not know.
+    /// Checks the ids, because servers do not report unknown ones.
     private func check(_ devices: [MXDevice], _ current: String?) throws(CommandFailure) {
         if let unknown = delete.first(where: { id in !devices.contains { $0.deviceId == id } }) {
             throw CommandFailure(

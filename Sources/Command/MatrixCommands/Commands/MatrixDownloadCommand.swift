@@ -91,7 +91,7 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
             let done = try await transfer { try await download(.folder(url), $0) }
             _ = StandardOutput.write(TerminalText(done.file.path))
         case .standardOutput:
-            // Through a file, so that what breaks off is not taken for the whole.
+            // Write to a temporary file, so that a partial download is not taken for the whole.
             let file = try await TemporaryFile.holding { part in
                 _ = try await transfer { try await download(.file(part), $0) }
             }

@@ -22,7 +22,7 @@ struct MatrixJoinCommand: AsyncParsableCommand {
 
     func run() async throws {
         let account = try network.matrixAccount()
-        // The server resolves aliases itself, and knows then through whom to join.
+        // The server resolves aliases itself and then also knows which servers to join through.
         let reference = RoomReference(room)
         let target = reference.isAlias ? room : try await reference.roomID(for: account, membership: .invite)
         let id = try await account.client.joinRoom(target, viaServers: via.isEmpty ? nil : via)

@@ -117,7 +117,7 @@ struct MatrixKeyRestoreCommand: AsyncParsableCommand {
 }
 
 extension MXKeyBackup.Restoration {
-    /// `120 of 120 keys are new`
+    /// A summary such as `120 of 120 keys are new`.
     var text: TerminalText {
         damaged == 0
             ? "\(imported) of \(total) keys are new"

@@ -84,7 +84,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     func run() async throws {
         let file = try fileToBegin
         let old = try await credentialsToReplace(in: file)
-        try file.makeFolder()  // before a token is made that cannot be kept
+        try file.makeFolder()  // before obtaining a token that could not be stored
         StatusLine.wait(for: "the answer of \(askedServer)")
         let client = MXRestClient(homeServer: try await homeserverURL(), options: try MXRestClientOptions(network))
         if let old, old.homeServer != client.homeserverURL { throw isLoggedIn(file, old.userId) }
@@ -95,7 +95,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         do {
             try fileToEnd(file, credentials).save(credentials, insteadOf: old)
         } catch {
-            // Nobody would ever use that token; of a device that goes on it may be somebody's.
+            // Nobody else has this token; that of a continued device may be in use.
             if !tokenStdin, old == nil { try? await client.logout() }
             throw error
         }
@@ -105,14 +105,14 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
     }
 
-    /// A browser may log in anybody.
+    /// Warns about the user who logged in, because a browser may log in as anyone.
     private func warnings(of client: MXRestClient, _ credentials: MXCredentials) -> [MXLoginWarning] {
         guard sso, isUser, let user = credentials.userId, let warning = MXLoginWarning(asked: account, given: user)
         else { return client.loginWarnings }
         return [warning] + client.loginWarnings
     }
 
-    /// Where an earlier login of the same account may be, or the first one.
+    /// The file of an earlier login of the same account, or of the first login.
     private var fileToBegin: MatrixCredentialFile {
         get throws(CommandFailure) {
             let name = user ?? account
@@ -122,7 +122,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         }
     }
 
-    /// Who has logged in may be known only now.
+    /// Returns the file to save to: the user may be known only after the login.
     private func fileToEnd(
         _ file: MatrixCredentialFile, _ credentials: MXCredentials
     ) throws(CommandFailure) -> MatrixCredentialFile {
@@ -132,7 +132,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         return MatrixCredentialFile(beside: user)
     }
 
-    /// Those of a device that a soft logout has left, if it is the same user's; nil if there are none.
+    /// Returns the credentials that a soft logout of the same user has left; `nil` if there are none.
     private func credentialsToReplace(in file: MatrixCredentialFile) async throws -> MXCredentials? {
         guard let old = try file.loadIfPresent() else { return nil }
         let name = user ?? account
@@ -149,7 +149,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             }
             return old
         } catch {
-            // Whether somebody is logged in cannot be told.
+            // It is unknown whether the earlier login is still valid.
         }
         throw isLoggedIn(file, old.userId)
     }
@@ -168,7 +168,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
                 + "--user \(loggedIn)")
     }
 
-    /// Who is asked first, for people.
+    /// The server contacted first, for messages.
     private var askedServer: String {
         if let url = homeserver ?? (isURL ? account : nil) { return URL(string: url)?.serverName ?? url }
         return serverOfAccount
@@ -178,7 +178,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         isUser ? String(account.drop { $0 != ":" }.dropFirst()) : account
     }
 
-    /// Found, and asked whether it is one.
+    /// Finds the homeserver and checks that it is one.
     private func homeserverURL() async throws -> URL {
         if let text = homeserver ?? (isURL ? account : nil), let url = URL(string: text) {
             _ = try await MXRestClient(homeServer: url, options: MXRestClientOptions(network)).supportedVersions()
@@ -200,10 +200,10 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         }
     }
 
-    // MARK: Ways to log in
+    // MARK: Login methods
 
-    /// - Parameter device: One that goes on; nil for a new one.
-    /// - Returns: Nil if the user does not want to any more.
+    /// - Parameter device: An existing device to continue; `nil` creates a new one.
+    /// - Returns: `nil` if the user cancelled.
     private func logIn(_ client: MXRestClient, as device: String?) async throws -> MXCredentials? {
         if tokenStdin {
             guard let token = try SecretInput.fromStandardInput("token") else { return nil }
@@ -234,9 +234,9 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             ])
     }
 
-    /// Without a refresh token: `listen` and `send` run at the same time, as processes that know nothing of each other, and
-    /// whoever refreshes makes the token of the other worthless. Where a server lets tokens expire all the same, the
-    /// commands say that it is time to log in again.
+    /// Logs in without a refresh token: `listen` and `send` run concurrently as unrelated processes, and a refresh by
+    /// one would invalidate the token of the other. If a server lets tokens expire anyway, the commands ask the user to
+    /// log in again.
     private func logIn(
         _ client: MXRestClient, as device: String?, _ parameters: [String: Any]
     ) async throws -> MXCredentials {

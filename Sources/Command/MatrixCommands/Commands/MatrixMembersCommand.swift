@@ -42,7 +42,7 @@ struct MatrixMembersCommand: AsyncParsableCommand {
         let roomID = try await room.id(for: account)
         let members = try await account.client.members(ofRoom: roomID, membership: membership.value)
             .compactMap(MXRoomMember.init)
-            .filter { $0.membership == membership.value }  // whatever the server makes of the parameter
+            .filter { $0.membership == membership.value }  // in case the server ignores the parameter
         let levels = try await account.client.powerLevels(ofRoom: roomID)
         let records = members.map { member in
             MemberRecord(

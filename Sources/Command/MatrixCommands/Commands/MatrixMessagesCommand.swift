@@ -6,7 +6,7 @@ import MatrixSDK
 
 struct MatrixMessagesCommand: AsyncParsableCommand {
     private static let pageSize = 100
-    /// Messages that are asked for one by one, to name their authors.
+    /// The maximum number of messages requested one by one to name their authors.
     private static let maximumAnswered = 100
     private static let filter = #"""
         {"types":["m.room.message","m.room.encrypted","m.sticker","m.poll.start","org.matrix.msc3381.poll.start"],\#
@@ -41,7 +41,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
         let roomID = try await room.id(for: account)
         let read = try await account.read(newest(in: roomID, account.client), in: roomID)
         let events = read.map(\.event)
-        // Who has left is no member any more, and keeps the id as name.
+        // Former members are not listed and keep their ids as names.
         let names =
             output.json || events.isEmpty
             ? [:] : try await account.client.joinedMembers(ofRoom: roomID).compactMapValues(\.displayName)
@@ -57,7 +57,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
         }
     }
 
-    /// Who wrote what these messages answer, by its id.
+    /// Returns the authors of the messages being replied to, by message id.
     private func authors(ofAnswered events: [MXEvent], in roomID: String, _ client: MXRestClient) async
         -> [String: String]
     {
@@ -65,7 +65,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
         var missing = Set(events.compactMap(\.replyToEventId)).subtracting(authors.keys).sorted()[...]
         missing = missing.prefix(Self.maximumAnswered)
         for id in missing {
-            // It may be gone, or be older than what we may see: then its id stands for it.
+            // The message may be gone or not visible to the user; its id is shown instead.
             authors[id] = try? await client.event(withId: id, inRoom: roomID).sender
         }
         return authors
@@ -75,12 +75,12 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
         let sender = record.event.sender
         let votes = try await account.client.votes(onPoll: record.event.eventId, inRoom: roomID)
         let isEndedByOthers = votes.contains { $0.pollPart == .end && $0.sender != sender }
-        // Servers of rooms that can only be previewed may not say.
+        // Servers of rooms that can only be previewed may refuse this.
         let levels = isEndedByOthers ? try? await account.client.powerLevels(ofRoom: roomID) : nil
         record.count(votes, currentUser: account.userID) { levels?.mayEndPolls($0) ?? false }
     }
 
-    /// Newest first.
+    /// Returns the messages, newest first.
     private func newest(in roomID: String, _ client: MXRestClient) async throws -> [MXEvent] {
         try await Pages.messages(limit: limit) { token in
             let page = try await client.messages(

@@ -39,7 +39,8 @@ struct MatrixPushGatewayCommand: AsyncParsableCommand, EndedBySignal {
         var configuration = PushGateway.Configuration()
         (configuration.host, configuration.port) = (host, port)
         let gateway = try await PushGateway.start(configuration)
-        // A signal lets no more come in; what homeservers were told has arrived goes on its way.
+        // After a signal, no new notifications are accepted. Those already confirmed to homeservers are still
+        // published.
         let watch = Task {
             await SignalWatch.wait {
                 StandardError.write("listening on \(gateway.url)")
@@ -58,7 +59,7 @@ struct MatrixPushGatewayCommand: AsyncParsableCommand, EndedBySignal {
         try await work.value
     }
 
-    /// How long what waits may take to be published when the command is to end.
+    /// The time limit for publishing pending notifications at the end.
     private static let farewell = Duration.seconds(10)
 
     private func print(_ gateway: PushGateway) async {

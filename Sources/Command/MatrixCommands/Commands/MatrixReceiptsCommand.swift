@@ -29,7 +29,7 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
 
     func run() async throws {
         let account = try network.matrixAccount()
-        // They come with a sync only.
+        // Receipts arrive only with a sync.
         var (roomID, receipts) = try await account.withSession { session in
             let room = try await room.reference.room(in: session, for: account)
             return (room.roomId, try room.receipts().sorted { ($1.ts, $0.userId) < ($0.ts, $1.userId) })
@@ -49,20 +49,20 @@ extension [MXReceipt] {
     private static var pageSize: Int { 100 }
     private static var maximumPages: Int { 100 }
 
-    /// The receipts that say that an event was read, one for each user.
+    /// Returns the receipts that cover an event, one per user.
     fileprivate func whoRead(_ eventID: String, in roomID: String, _ client: MXRestClient) async throws -> [MXReceipt] {
         let context = try await client.contextOfEvent(eventID, inRoom: roomID, limit: 1)
         let relation = context.event.wireContent["m.relates_to"]
         let isInThread = relation?["rel_type"]?.string == "m.thread"
         let thread = isInThread ? relation?["event_id"]?.string : nil
-        // A receipt counts in its thread only, unless it is for the whole room.
+        // A receipt only applies to its thread unless it is for the whole room.
         let counting = filter { $0.threadId == nil || $0.threadId == thread ?? "main" }
         let later = try await Self.later(than: context, among: Set(counting.map(\.eventId)), in: roomID, client)
         var users: Set<String> = []
         return counting.filter { later.contains($0.eventId) && users.insert($0.userId).inserted }
     }
 
-    /// Which of some events are the one in question, or come after it.
+    /// Returns which of the given events are the event in question or later.
     private static func later(
         than context: MXEventContext, among wanted: Set<String>, in roomID: String, _ client: MXRestClient
     ) async throws -> Set<String> {

@@ -89,7 +89,7 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
             }
         }
 
-        /// The key is shown before it is in use: nothing that happens later takes it away.
+        /// Shows the key before it is used, so that no later failure can lose it.
         private func makeRecovery(_ service: MXRecoveryService, _ secret: String?) async throws {
             let isShown = Lock(false)
             do {

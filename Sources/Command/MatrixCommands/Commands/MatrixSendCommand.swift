@@ -82,8 +82,8 @@ struct MatrixSendCommand: AsyncParsableCommand {
         }
     }
 
-    /// The room, and whether it is encrypted. An alias is asked for only if what is stored does not tell where it leads, and at
-    /// the same time if what is stored tells where it may lead.
+    /// Returns the room and whether it is encrypted. An alias is resolved only if the store does not, and concurrently
+    /// if the store suggests where it leads.
     private func target(for account: MatrixAccount) async throws -> (roomID: String, isEncrypted: Bool) {
         let claim = room.reference.stored(for: account)
         guard let claim, !claim.isOfAliasServer else {
@@ -114,7 +114,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
         guard event.eventType == .roomMessage, event.sender == account.userID else {
             throw CommandFailure(.badData, "\(edit) is not your message: you can only edit your own")
         }
-        // An edit is always one of the first message.
+        // An edit always refers to the original message.
         let relation = event.wireContent["m.relates_to"]
         let isEdit = relation?["rel_type"]?.string == "m.replace"
         return MessageContent.edit(of: isEdit ? relation?["event_id"]?.string ?? edit : edit, to: content)

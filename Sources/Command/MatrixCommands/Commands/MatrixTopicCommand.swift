@@ -43,7 +43,7 @@ struct MatrixTopicCommand: AsyncParsableCommand {
         }
     }
 
-    /// Empty if there is none.
+    /// Returns the topic; empty if there is none.
     private func topic(ofRoom roomID: String, _ client: MXRestClient) async throws -> String {
         do {
             return try await client.stateEvent(ofRoom: roomID, eventType: .roomTopic)["topic"]?.string ?? ""

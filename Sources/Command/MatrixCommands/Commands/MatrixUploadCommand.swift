@@ -54,7 +54,7 @@ struct MatrixUploadCommand: AsyncParsableCommand {
             line.show(progress.completed, of: progress.total, name)
         }
         line.erase()
-        _ = StandardOutput.write(TerminalText(uri))  // before anything else can go wrong: the file is there now
+        _ = StandardOutput.write(TerminalText(uri))  // before anything else can fail: the file is uploaded
         if let roomID {
             let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
             let content = MessageContent.media(

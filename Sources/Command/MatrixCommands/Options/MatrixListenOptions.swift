@@ -2,7 +2,7 @@ package import ArgumentParser
 package import CommandKit
 import MatrixSDK
 
-/// What of an account's events is listened to.
+/// The selection of an account's events.
 package struct MatrixListenOptions: ParsableArguments {
     @Option(
         name: .customLong("room"),
@@ -31,7 +31,7 @@ package struct MatrixListenOptions: ParsableArguments {
         }
     }
 
-    /// Whether anything of it is given.
+    /// Whether any of these options is given.
     package var isGiven: Bool { !rooms.isEmpty || notifications || noCatchUp || since != nil }
 
     private var past: MatrixFeed.Past {

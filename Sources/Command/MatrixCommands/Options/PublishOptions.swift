@@ -3,9 +3,9 @@ import CommandKit
 import PusherHTTP
 import PusherProtocol
 
-/// Where a command publishes what it receives: a channel, and the server of its application.
+/// The channel to which a command publishes what it receives, and the server of its application.
 ///
-/// `--host` and `--port` are the command's own.
+/// `--host` and `--port` belong to the command itself.
 struct PublishOptions: ParsableArguments {
     @Option(help: "Publish to this channel instead of printing.")
     var channel: String?

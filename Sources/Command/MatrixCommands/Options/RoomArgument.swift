@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandKit
 
-/// The room that a `matrix` command is about; you are in it.
+/// The room of a `matrix` command; the user must have joined it.
 struct RoomArgument: ParsableArguments {
     @Argument(
         help:

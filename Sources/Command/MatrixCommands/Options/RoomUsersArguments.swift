@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandKit
 import MatrixSDK
 
-/// The room and the users that `invite`, `kick`, `ban` and `unban` act on.
+/// The room and users for `invite`, `kick`, `ban` and `unban`.
 struct RoomUsersArguments: ParsableArguments {
     @OptionGroup var room: RoomArgument
 
@@ -13,10 +13,10 @@ struct RoomUsersArguments: ParsableArguments {
         try UserID.validate(users)
     }
 
-    /// Does something to each user, once, even if it fails for one of them. Failures are written to standard error.
+    /// Runs an action once for each user, continuing after failures. Failures are written to standard error.
     ///
-    /// - Parameter notDone: What to say of a user for whom it failed, such as `is not invited`.
-    /// - Throws: The exit status of the worst failure; at once if the login is dead.
+    /// - Parameter notDone: The message for a user for whom it failed, such as `is not invited`.
+    /// - Throws: The exit status of the worst failure; at once if the login is no longer valid.
     func each(
         as account: MatrixAccount, notDone: String,
         _ change: (_ client: MXRestClient, _ user: String, _ roomID: String) async throws -> Void
@@ -29,7 +29,7 @@ struct RoomUsersArguments: ParsableArguments {
                 try await change(account.client, user, roomID)
             } catch let error as any ReportableError {
                 if let error = error as? MXError, error.errcode == kMXErrCodeStringUnknownToken { throw error }
-                try Task.checkCancellation()  // interrupted: nobody knows whether it was done
+                try Task.checkCancellation()  // interrupted: the outcome is unknown
                 StandardError.write("error: \(user) \(notDone): \(Complaint.text(error))")
                 status = status.worse(error.exitStatus)
             }

@@ -2,12 +2,12 @@ import CommandKit
 import Foundation
 import MatrixSDK
 
-/// A device of the account's, as a line.
+/// A device of the account, as a line.
 struct DeviceRecord: ListRecord {
     let device: MXDevice
-    /// Whether it is the one that this login made.
+    /// Whether this login created the device.
     let isCurrent: Bool
-    /// `verified`, for instance; nil if nobody knows.
+    /// The trust, such as `verified`; `nil` if unknown.
     let standing: String?
 
     private var lastSeen: Date? {
@@ -25,7 +25,7 @@ struct DeviceRecord: ListRecord {
         return line.text
     }
 
-    /// `Phone  ABCDEFGHIJ  2026-01-31 12:00  192.0.2.1  verified  this device`
+    /// Returns columns such as `Phone  ABCDEFGHIJ  2026-01-31 12:00  192.0.2.1  verified  this device`.
     func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.event(device.displayName ?? ""), style.channel(device.deviceId),
@@ -37,7 +37,7 @@ struct DeviceRecord: ListRecord {
 }
 
 extension DeviceRecord: Comparable {
-    /// The current one first, then those that were seen last.
+    /// Sorts the current device first, then those seen most recently.
     static func < (lhs: DeviceRecord, rhs: DeviceRecord) -> Bool {
         guard lhs.isCurrent == rhs.isCurrent else { return lhs.isCurrent }
         return (rhs.device.lastSeenTs ?? 0, lhs.device.deviceId) < (lhs.device.lastSeenTs ?? 0, rhs.device.deviceId)

@@ -5,7 +5,7 @@ import MatrixSDK
 struct MemberRecord: ListRecord {
     let member: MXRoomMember
     let roomID: String
-    /// `MXRoomPowerLevels.creatorLevel` for creators who are above every number.
+    /// The power level; `MXRoomPowerLevels.creatorLevel` for creators, who are above every number.
     let level: Int
 
     private var isCreator: Bool { level == MXRoomPowerLevels.creatorLevel }
@@ -21,7 +21,7 @@ struct MemberRecord: ListRecord {
         return line.text
     }
 
-    /// `Alice  @alice:example.org  power 100`, and `@spam:example.net  ban: advertising`
+    /// Returns columns such as `Alice  @alice:example.org  power 100`, or `@spam:example.net  ban: advertising`.
     func columns(style: TextStyle) -> [TerminalText] {
         let reason = member.reason.map { ": \($0)" } ?? ""
         let parts: [TerminalText?] = [
@@ -34,7 +34,7 @@ struct MemberRecord: ListRecord {
 }
 
 extension MemberRecord: Comparable {
-    /// Those with more power first, then by name.
+    /// Sorts by power level, highest first, then by name.
     static func < (lhs: MemberRecord, rhs: MemberRecord) -> Bool {
         (rhs.level, lhs.name, lhs.member.userId) < (lhs.level, rhs.name, rhs.member.userId)
     }

@@ -9,13 +9,13 @@ import PusherProtocol
 struct MessageRecord: OutputRecord {
     let event: MXEvent
     var senderName: String?
-    /// Where it was said, if messages of several rooms are shown.
+    /// The name of the room, if messages of several rooms are shown.
     var roomName: String?
 
-    /// What it says by now.
+    /// The current content.
     private(set) var content: MatrixMessageContent
     var context = MatrixEventText.Context()
-    /// What to say of its sender.
+    /// The shield for its sender.
     var shield = MXMessageShield.none
 
     init(_ event: MXEvent) {
@@ -23,7 +23,7 @@ struct MessageRecord: OutputRecord {
         content = MatrixMessageContent(self.event)
     }
 
-    /// - Parameter votes: Everything that refers to the poll that it is.
+    /// - Parameter votes: All events that refer to the poll.
     mutating func count(_ votes: [MXEvent], currentUser userId: String?, mayEnd: (String) -> Bool) {
         guard case .poll(var poll) = content else { return }
         poll.count(votes, sender: event.sender, currentUser: userId, mayEnd: mayEnd)
@@ -45,13 +45,13 @@ struct MessageRecord: OutputRecord {
         return line.text
     }
 
-    /// Servers may break lines in JSON; a record may not.
+    /// Servers may send JSON with line breaks, which a record must not contain.
     private static func oneLine(_ json: JSONView) -> String? {
         let text = String(decoding: json.data, as: UTF8.self)
         return text.contains(where: \.isNewline) ? json.foundation.flatMap(JSON.text) : text
     }
 
-    /// `2026-01-31 12:00  Lobby  $id  Alice  hello`
+    /// Returns a line such as `2026-01-31 12:00  Lobby  $id  Alice  hello`.
     func text(style: TextStyle) -> TerminalText {
         let words = MatrixEventText(event, content, context: context).text + shield.mark
         return [

@@ -1,7 +1,7 @@
 import CommandKit
 import Foundation
 
-/// A homeserver's push notification, as a line.
+/// A push notification of a homeserver, as a line.
 struct PushNotificationRecord: OutputRecord {
     let notification: PushNotification
     private let time: Date
@@ -10,7 +10,7 @@ struct PushNotificationRecord: OutputRecord {
         (self.notification, self.time) = (notification, time)
     }
 
-    /// One JSON object. Push keys are not in it.
+    /// The record as a JSON object, without push keys.
     var json: String {
         var line = JSONLine(type: "push", time: time)
         line.add("channel", channel)
@@ -26,7 +26,7 @@ struct PushNotificationRecord: OutputRecord {
         return line.text
     }
 
-    /// `HH:MM:SS.mmm  channel  event  detail`
+    /// Returns a line: `HH:MM:SS.mmm  channel  event  detail`.
     func text(style: TextStyle) -> TerminalText {
         let detail = [
             notification.content ?? notification.eventID, notification.sender.map { "(from \($0))" },
@@ -38,6 +38,6 @@ struct PushNotificationRecord: OutputRecord {
         ].inColumns()
     }
 
-    /// As events of rooms are named everywhere.
+    /// The channel, named as for all room events.
     private var channel: String? { notification.roomID.map { "matrix:\($0)" } }
 }

@@ -2,7 +2,7 @@ import CommandKit
 import JSONBytes
 import MatrixSDK
 
-/// A push rule of the account's, as a line.
+/// A push rule of the account, as a line.
 struct PushRuleRecord: ListRecord {
     let rule: MXPushRule
 
@@ -22,7 +22,7 @@ struct PushRuleRecord: ListRecord {
         rule.json[field].map { String(decoding: $0.data, as: UTF8.self) }
     }
 
-    /// `content  .m.rule.contains_user_name  on  notify, sound default, highlight  “alice”`
+    /// Returns columns such as `content  .m.rule.contains_user_name  on  notify, sound default, highlight  “alice”`.
     func columns(style: TextStyle) -> [TerminalText] {
         [
             style.dim(rule.kind.rawValue), style.channel(rule.ruleId), rule.isEnabled ? "on" : "off",

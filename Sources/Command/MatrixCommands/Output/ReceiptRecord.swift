@@ -2,7 +2,7 @@ import CommandKit
 import Foundation
 import MatrixSDK
 
-/// How far a user has read, as a line.
+/// The read receipt of a user, as a line.
 struct ReceiptRecord: ListRecord {
     let receipt: MXReceipt
     let roomID: String
@@ -21,7 +21,7 @@ struct ReceiptRecord: ListRecord {
         return line.text
     }
 
-    /// `2026-01-31 12:00  Alice  @alice:example.org  $id`, and of a thread `thread $root`
+    /// Returns columns such as `2026-01-31 12:00  Alice  @alice:example.org  $id`, and `thread $root` for a thread.
     func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.dim(Record.minute(date)), style.event(userName ?? ""), style.channel(receipt.userId),

@@ -1,7 +1,7 @@
 import CommandKit
 import MatrixSDK
 
-/// How an account could be recovered.
+/// The recovery state of an account.
 struct RecoveryRecord: OutputRecord {
     let identity: MXCrossSigning.State
     let backup: MXKeyBackup.State

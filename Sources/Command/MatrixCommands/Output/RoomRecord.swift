@@ -3,7 +3,7 @@ import Foundation
 import JSONBytes
 import MatrixSDK
 
-/// A room of the account's, as a line.
+/// A room of the account, as a line.
 struct RoomRecord: ListRecord {
     let room: MXRoomSummary
 
@@ -24,7 +24,7 @@ struct RoomRecord: ListRecord {
         return line.text
     }
 
-    /// `name  id  2 members  3 unread, 2 in threads  2026-01-31 12:00`
+    /// Returns columns such as `name  id  2 members  3 unread, 2 in threads  2026-01-31 12:00`.
     func columns(style: TextStyle) -> [TerminalText] {
         let isInvitation = room.membership == .invite
         let parts: [TerminalText?] = [

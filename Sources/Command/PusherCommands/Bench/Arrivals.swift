@@ -1,18 +1,18 @@
-/// What has arrived of one channel at one connection: tells apart what comes in order, late, or again.
+/// The arrivals of one channel at one connection, classified as in order, late or duplicate.
 struct Arrivals: Sendable {
     enum Arrival: Equatable {
         case inOrder
-        /// After one with a higher number.
+        /// After an event with a higher number.
         case late
         case duplicate
     }
 
-    /// Gaps that are remembered. What arrives late for an older one counts as a duplicate.
+    /// The maximum number of remembered gaps. A late event of an older gap counts as a duplicate.
     static let maximumGaps = 1024
 
-    /// The number after the highest that has come.
+    /// The number after the highest that has arrived.
     private var next = 0
-    /// What was skipped and has not come since, in ascending order.
+    /// The skipped numbers that are still missing, in ascending order.
     private var gaps: [Range<Int>] = []
 
     mutating func note(_ sequence: Int) -> Arrival {

@@ -1,16 +1,16 @@
 import Basics
 
-/// What stands at the start of the data of each event: `RUN SEQUENCE NANOSECONDS `, then padding. Nothing in it needs
-/// escaping in JSON, so that reading it costs little.
+/// The prefix of each event's data: `RUN SEQUENCE NANOSECONDS `, then padding. None of it needs escaping in JSON, so
+/// that it is cheap to read.
 struct EventStamp: Equatable {
-    /// Data that holds every stamp.
+    /// The size of data that fits every stamp.
     static let maximumSize = 64
 
-    /// Tells the events of this run from those of others on the same channels, and from the warm-up.
+    /// Distinguishes the events of this run from others on the same channels, and from the warm-up.
     let run: UInt32
-    /// Counted from 0 on each channel.
+    /// The number of the event in its channel, from 0.
     let sequence: Int
-    /// When the event was meant to be sent.
+    /// The time for which the event was scheduled.
     let intended: MonotonicInstant
 
     init(run: UInt32, sequence: Int, intended: MonotonicInstant) {
@@ -19,7 +19,7 @@ struct EventStamp: Equatable {
         self.intended = intended
     }
 
-    /// The stamp of an event's data; nil if there is none.
+    /// Parses the stamp of an event's data; returns `nil` if there is none.
     init?(_ data: String) {
         let parts = data.utf8.prefix(Self.maximumSize)
             .split(separator: UInt8(ascii: " "), maxSplits: 3, omittingEmptySubsequences: false)
@@ -29,7 +29,7 @@ struct EventStamp: Equatable {
         self.init(run: run, sequence: sequence, intended: MonotonicInstant(nanoseconds: nanoseconds))
     }
 
-    /// Data of `size` bytes.
+    /// Returns data of `size` bytes.
     func data(size: Int) -> String {
         let text = "\(run) \(sequence) \(intended.nanoseconds) "
         return text + String(repeating: ".", count: max(size - text.utf8.count, 0))

@@ -1,15 +1,14 @@
 import Basics
 
-/// Counts durations as HdrHistogram does: from 1 µs to an hour, each within a thousandth of its value, in memory that
-/// does not grow.
+/// Counts durations like HdrHistogram: from 1 µs to an hour, with a precision of a thousandth, in constant memory.
 ///
 ///     value      0 …… 2047 | 2048 … 4095 | 4096 … 8191 | …
 ///     step       1 µs      | 2 µs        | 4 µs        | …
 ///     counts     2048      | 1024        | 1024        | …
 struct LatencyHistogram: Sendable {
-    /// The longest duration that is told apart, in microseconds. Longer ones count as this.
+    /// The longest distinguishable duration, in microseconds. Longer ones count as this.
     static let highestTrackable: Int64 = 3_600_000_000
-    /// Buckets double in width; each is cut into `subBucketCount` equal parts, of which all but the first bucket use
+    /// Buckets double in width. Each is divided into `subBucketCount` equal parts; all but the first bucket only use
     /// the upper half.
     static let bucketCount = 22
     static let subBucketCount = 2048
@@ -31,9 +30,9 @@ struct LatencyHistogram: Sendable {
         highestRecorded = Swift.max(highestRecorded, value)
     }
 
-    // MARK: What was recorded, in microseconds
+    // MARK: Recorded values, in microseconds
 
-    /// The largest value, as far as it is told apart; 0 if there is none.
+    /// The largest value at the histogram's precision; 0 if there is none.
     var max: Int64 { totalCount == 0 ? 0 : Self.highestEquivalent(of: highestRecorded) }
 
     var mean: Double {
@@ -46,9 +45,9 @@ struct LatencyHistogram: Sendable {
         return (sum { (Double($0) - mean) * (Double($0) - mean) } / Double(totalCount)).squareRoot()
     }
 
-    /// The value that `percentile` (0 to 100) of all values do not exceed; 0 if there is none.
+    /// Returns the value that `percentile` (0 to 100) of all values do not exceed; 0 if there is none.
     func value(atPercentile percentile: Double) -> Int64 {
-        // One step down, so that rounding errors do not reach the next value.
+        // Round down one step, so that rounding errors do not reach the next value.
         let share = Swift.min(Swift.max(percentile.nextDown, 0), 100) / 100
         let wanted = Swift.max(Int64((share * Double(totalCount)).rounded(.up)), 1)
         var total: Int64 = 0
@@ -61,8 +60,7 @@ struct LatencyHistogram: Sendable {
         return 0
     }
 
-    /// The values that were recorded, in ascending order: the highest that counts as the same, and how many there are
-    /// up to it.
+    /// The recorded values in ascending order: the highest equivalent value, and the cumulative count.
     var steps: [(value: Int64, total: Int64)] {
         var total: Int64 = 0
         var steps: [(value: Int64, total: Int64)] = []
@@ -97,15 +95,15 @@ struct LatencyHistogram: Sendable {
         return Int64(index - bucket * halfCount) << Int64(bucket)
     }
 
-    /// The least value that counts as the same.
+    /// Returns the lowest equivalent value.
     static func lowestEquivalent(of value: Int64) -> Int64 { lowestValue(at: index(of: value)) }
 
-    /// The greatest value that counts as the same.
+    /// Returns the highest equivalent value.
     static func highestEquivalent(of value: Int64) -> Int64 {
         lowestEquivalent(of: value) + (1 << Int64(bucket(of: value))) - 1
     }
 
-    /// The value in the middle of those that count as the same.
+    /// Returns the middle of the equivalent values.
     static func medianEquivalent(of value: Int64) -> Int64 {
         lowestEquivalent(of: value) + (1 << Int64(bucket(of: value))) / 2
     }

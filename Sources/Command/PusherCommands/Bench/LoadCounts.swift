@@ -1,65 +1,65 @@
 import Basics
 import CommandKit
 
-/// What has happened in a load test so far.
+/// The counts of a load test so far.
 struct LoadCounts: Sendable {
     enum Phase: String {
         case connecting
         case warmUp = "warm_up"
         case measuring
-        /// All is sent; some of it is still on the way.
+        /// All events are sent; some have not arrived yet.
         case draining
     }
 
     var phase = Phase.connecting
-    /// When the first event that counts was due, and when the last had been sent.
+    /// The times at which the first counted event was due and the last one had been sent.
     var began: MonotonicInstant?
     var ended: MonotonicInstant?
     var lastDelivery: MonotonicInstant?
-    /// The first thing that went wrong while connecting and is not tried again.
+    /// The first error of connecting that is not retried.
     var failure: (any ReportableError)?
 
-    /// Connections that are up now.
+    /// The number of open connections.
     var connected = 0
-    /// Subscriptions that were confirmed for the first time.
+    /// The number of subscriptions confirmed for the first time.
     var subscribed = 0
-    /// Events that the server has accepted.
+    /// The number of events that the server accepted.
     var published = 0
-    /// Events that the server did not take, or never answered for.
+    /// The number of events that the server rejected or never answered.
     var failed = 0
-    /// Events that were due and not sent before the end.
+    /// The number of events that were due but not sent before the end.
     var unsent = 0
-    /// Deliveries that the published events should bring.
+    /// The number of deliveries expected for the published events.
     var expected = 0
-    /// Events that have arrived, each counted once at each connection.
+    /// The number of events that arrived, counted once per connection.
     var delivered = 0
     var duplicates = 0
-    /// Events that arrived after a later one of their channel.
+    /// The number of events that arrived after a later one of their channel.
     var outOfOrder = 0
-    /// Errors that connections or the HTTP API have told.
+    /// The number of errors reported by connections or the HTTP API.
     var errors = 0
-    /// Connections that were lost and came back.
+    /// The number of lost connections that were re-established.
     var reconnects = 0
 
-    /// From the moment at which an event was meant to be sent to the callback that got it.
+    /// The time from the scheduled sending of an event to the callback that received it.
     var latency = LatencyHistogram()
-    /// From the beginning of the connection to `pusher:connection_established`.
+    /// The time from the start of a connection to `pusher:connection_established`.
     var connecting = LatencyHistogram()
-    /// From there to the confirmation of each subscription.
+    /// The time from there to the confirmation of each subscription.
     var subscribing = LatencyHistogram()
-    /// What the HTTP API took to answer.
+    /// The response time of the HTTP API.
     var requests = LatencyHistogram()
-    /// How much later than meant the events were sent.
+    /// The delay of sending compared to the schedule.
     var delay = LatencyHistogram()
 
     var lost: Int { max(expected - delivered, 0) }
 
-    /// From the beginning of the measurement to its end, or to `now` while it goes on.
+    /// Returns the duration of the measurement, up to its end or `now`.
     func publishing(at now: MonotonicInstant) -> Duration {
         began.map { (ended ?? now) - $0 } ?? .zero
     }
 
-    /// The same, and on to the last delivery.
+    /// Returns the duration up to the last delivery.
     func elapsed(at now: MonotonicInstant) -> Duration {
         guard let began else { return .zero }
         guard let ended else { return now - began }

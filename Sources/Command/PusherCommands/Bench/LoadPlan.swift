@@ -1,37 +1,37 @@
-/// What a load test does.
+/// The parameters of a load test.
 struct LoadPlan: Sendable {
-    /// The name of the events that are published.
+    /// The name of the published events.
     static let eventName = "bench"
 
     var connections = 1
-    /// All channels together.
+    /// The total number of channels.
     var channelCount = 1
-    /// Channels that each connection follows.
+    /// The number of channels per connection.
     var subscriptions = 1
     var channelPrefix = "bench-"
-    /// Connections opened in a second; 0 is all at once.
+    /// The number of connections opened per second; 0 opens all at once.
     var connectRate = 500.0
-    /// Events published in a second, over all channels; 0 is as many as possible.
+    /// The number of events published per second, over all channels; 0 is as many as possible.
     var rate = 10.0
-    /// Bytes of the data of an event.
+    /// The size of an event's data, in bytes.
     var size = 100
     var warmUp = Duration.zero
     var duration = Duration.seconds(10)
-    /// For all connections and subscriptions.
+    /// The time limit for all connections and subscriptions.
     var connectTimeout = Duration.seconds(30)
-    /// How long to wait at the end for what is late.
+    /// The time to wait for late events at the end.
     var drain = Duration.seconds(5)
-    /// Requests to the HTTP API under way at a time.
+    /// The number of concurrent requests to the HTTP API.
     var publishers = 8
 
     var channels: [String] { (0..<channelCount).map { "\(channelPrefix)\($0)" } }
 
-    /// The channels of a connection: connections are spread over them evenly.
+    /// Returns the channels of a connection. Connections are spread evenly over them.
     func channels(of connection: Int) -> [Int] {
         (0..<subscriptions).map { (connection * subscriptions + $0) % channelCount }
     }
 
-    /// How many connections follow each channel.
+    /// The number of connections per channel.
     var subscribers: [Int] {
         var subscribers = [Int](repeating: 0, count: channelCount)
         for connection in 0..<connections {

@@ -1,13 +1,13 @@
 import Basics
 import CommandKit
 
-/// Tells how a load test goes on, from time to time: as JSON on standard output, or on a terminal.
+/// Reports the progress of a load test periodically: as JSON on standard output, or on a terminal.
 struct LoadProgress: Sendable {
     let test: LoadTest
     let asJSON: Bool
     let interval: Duration
 
-    /// Does the work. Says whether it came to its end: nobody may read the output any more.
+    /// Runs the work. Returns whether it was completed; false if the reader of the output is gone.
     func during(_ work: @escaping @Sendable () async throws -> Void) async throws -> Bool {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
@@ -20,7 +20,7 @@ struct LoadProgress: Sendable {
         }
     }
 
-    /// Returns false when nobody reads.
+    /// Returns false if the reader is gone.
     private func tell() async throws -> Bool {
         let schedule = SendSchedule(start: .now + interval, rate: 1 / (interval / .seconds(1)))
         var index = 0

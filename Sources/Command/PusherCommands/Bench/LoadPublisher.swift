@@ -2,21 +2,21 @@ import Basics
 import CommandKit
 import PusherHTTP
 
-/// Publishes the events of some channels through the HTTP API, one request after the other, so that each channel's
-/// events stay in order. What has become due during a request goes out with the next one.
+/// Publishes the events of some channels through the HTTP API, with sequential requests that keep each channel's events
+/// in order. Events that become due during a request are sent with the next one.
 struct LoadPublisher: Sendable {
     private struct Batch {
         var events: [PusherHTTPClient.BatchEvent] = []
-        /// How much later than meant each is sent.
+        /// The delay of each event compared to the schedule.
         var delays: [Duration] = []
-        /// Deliveries that it should bring.
+        /// The number of expected deliveries.
         var deliveries = 0
     }
 
     private let api: PusherHTTPClient
     private let plan: LoadPlan
     private let tally: LoadTally
-    /// Which of the channels, by number.
+    /// The numbers of the channels.
     private let channels: [Int]
     private let names: [String]
     private let subscribers: [Int]
@@ -30,12 +30,12 @@ struct LoadPublisher: Sendable {
         subscribers = plan.subscribers
     }
 
-    /// Publishes until all is sent.
+    /// Publishes all events.
     ///
     /// - Parameters:
-    ///   - run: Stands in each event; those of another run than the tally's are not counted.
-    ///   - end: Without a rate, the last moment to publish.
-    ///   - limit: The last moment to catch up with the schedule, and for answers.
+    ///   - run: The run in each event's stamp. Events of a run other than the tally's are not counted.
+    ///   - end: Without a rate, the time to stop publishing.
+    ///   - limit: The time by which to catch up with the schedule and receive responses.
     func publish(
         run: UInt32, by schedule: SendSchedule, end: MonotonicInstant, limit: MonotonicInstant
     ) async throws {
@@ -48,7 +48,7 @@ struct LoadPublisher: Sendable {
             let batch = batch(run: run, by: schedule, from: position, total: total, now: now)
             position += batch.events.count
             let isAccepted = try await send(batch, counts: run == tally.run, limit: limit)
-            // Without a schedule nothing else would hold it back.
+            // Without a schedule, nothing else would limit the rate.
             if !isAccepted, !schedule.isPaced { try await Task.sleep(for: .milliseconds(100)) }
         }
         guard run == tally.run, schedule.isPaced else { return }
@@ -56,7 +56,7 @@ struct LoadPublisher: Sendable {
         tally.update { $0.unsent += unsent }
     }
 
-    /// What is due, as far as one request takes it.
+    /// Returns the due events that fit into one request.
     private func batch(
         run: UInt32, by schedule: SendSchedule, from position: Int, total: Int, now: MonotonicInstant
     ) -> Batch {
@@ -76,7 +76,7 @@ struct LoadPublisher: Sendable {
         return batch
     }
 
-    /// Says whether the server has accepted it. Throws what would be the same for every other event.
+    /// Returns whether the server accepted the batch. Throws errors that would affect every other event.
     private func send(_ batch: Batch, counts: Bool, limit: MonotonicInstant) async throws -> Bool {
         let start = MonotonicInstant.now
         do {
@@ -102,7 +102,7 @@ struct LoadPublisher: Sendable {
         return true
     }
 
-    /// Events go to the channels in turn: the number, among all, of the event at `position` among these channels'.
+    /// Returns the overall number of the event at `position` among these channels' events. Channels take turns.
     private func number(at position: Int) -> Int {
         position / channels.count * plan.channelCount + channels[position % channels.count]
     }

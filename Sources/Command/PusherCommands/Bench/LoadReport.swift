@@ -2,13 +2,13 @@ import Basics
 import CommandKit
 import Foundation
 
-/// What a load test has shown, so far or in the end.
+/// The results of a load test, interim or final.
 struct LoadReport {
     let plan: LoadPlan
     let counts: LoadCounts
-    /// Where the load went.
+    /// The server under load.
     let server: String
-    /// Whether the test was ended before its time.
+    /// Whether the test was ended early.
     let isInterrupted: Bool
     private let publishing: Duration
     private let elapsed: Duration
@@ -23,7 +23,7 @@ struct LoadReport {
         elapsed = counts.elapsed(at: now)
     }
 
-    /// What the test ends with: all has arrived, or it has not.
+    /// The exit status, which depends on whether everything arrived.
     var status: ExitStatus {
         if isInterrupted { return .interrupted }
         if counts.lost > 0 || counts.unsent > 0 { return .timedOut }
@@ -83,7 +83,7 @@ struct LoadReport {
         line.add("latency_ms", json: Self.json(counts.latency))
     }
 
-    /// Percentiles in milliseconds; nil if there are none.
+    /// Returns percentiles in milliseconds; `nil` if there are no values.
     private static func json(_ histogram: LatencyHistogram) -> String? {
         guard histogram.totalCount > 0 else { return nil }
         let members =
@@ -100,7 +100,7 @@ struct LoadReport {
 
     // MARK: Text
 
-    /// One line while the test goes on.
+    /// One line of progress.
     var progressText: String {
         switch counts.phase {
         case .connecting: "connecting: \(counts.connected) of \(plan.connections)"

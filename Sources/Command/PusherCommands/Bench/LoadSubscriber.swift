@@ -38,7 +38,7 @@ final class LoadSubscriber: PusherDelegate {
         pusher.disconnect()
     }
 
-    // MARK: What happens, on the I/O thread
+    // MARK: Events, on the I/O thread
 
     func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
         let now = MonotonicInstant.now
@@ -66,7 +66,7 @@ final class LoadSubscriber: PusherDelegate {
             guard let connected = state.connected, state.subscribed.insert(name).inserted else { return nil }
             return now - connected
         }
-        guard let took else { return }  // again, after a reconnect
+        guard let took else { return }  // subscribed again, after a reconnect
         tally.update { counts in
             counts.subscribed += 1
             counts.subscribing.record(took)

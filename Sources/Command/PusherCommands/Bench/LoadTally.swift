@@ -2,7 +2,7 @@ import Basics
 import CommandKit
 import PusherSwift
 
-/// The one owner of what is counted. Callbacks come from the thread that does all I/O, publishers from tasks of theirs.
+/// The only owner of the counts. Callbacks arrive on the I/O thread; publishers use their own tasks.
 final class LoadTally: Sendable {
     private struct Awaited {
         let condition: @Sendable (LoadCounts) -> Bool
@@ -16,7 +16,7 @@ final class LoadTally: Sendable {
         var toldErrors: Set<String> = []
     }
 
-    /// That of the events that count.
+    /// The run of the counted events.
     let run = UInt32.random(in: 1...UInt32.max)
     private let state: Lock<State>
 
@@ -30,7 +30,7 @@ final class LoadTally: Sendable {
         mutate { change(&$0.counts) }
     }
 
-    /// An event of this test, or somebody else's, came to a subscription.
+    /// Counts an event that arrived at a subscription, if it belongs to this test.
     func received(_ event: PusherEvent, by subscription: Int) {
         let now = MonotonicInstant.now
         guard let stamp = event.data.flatMap(EventStamp.init), stamp.run == run else { return }
@@ -48,8 +48,8 @@ final class LoadTally: Sendable {
         }
     }
 
-    /// Counts an error. The first of each kind is told on standard error, since a thousand connections have it alike;
-    /// but not the one that ends the test before it has begun: that is its outcome.
+    /// Counts an error. The first of each kind is reported on standard error, because a thousand connections have the
+    /// same one. An error that ends the test before it has begun is its result and not reported here.
     func note(_ error: some ReportableError, kind: String, isFinal: Bool) {
         let isTold = mutate { state in
             state.counts.errors += 1
@@ -62,7 +62,7 @@ final class LoadTally: Sendable {
         StandardError.complain(error)
     }
 
-    /// Returns when the condition holds, or when the task is cancelled.
+    /// Waits until the condition holds or the task is cancelled.
     func wait(until condition: @escaping @Sendable (LoadCounts) -> Bool) async {
         let (stream, holds) = AsyncStream.makeStream(of: Never.self)
         mutate { $0.awaited = Awaited(condition: condition, holds: holds) }

@@ -4,17 +4,17 @@ import PusherHTTP
 import PusherMockServer
 import PusherSwift
 
-/// The server that a load test is run against, from both sides.
+/// The server under test, for subscribers and publishers.
 struct LoadTarget: Sendable {
-    /// For people.
+    /// The name for messages.
     let name: String
     let key: String
     let options: PusherClientOptions
     let api: PusherHTTPClient
 
-    /// A server somewhere else.
+    /// Creates a target for a server elsewhere.
     ///
-    /// - Parameter channels: Those that are under load, or one of them.
+    /// - Parameter channels: The channels under load, or one of them.
     init(_ connection: ConnectionOptions, appID: String?, channels: [String]) throws {
         var settings = try connection.settings()
         settings.appID = appID ?? settings.appID
@@ -26,13 +26,13 @@ struct LoadTarget: Sendable {
         name = String(Pusher(key: key, options: options).connection.url.prefix { $0 != "?" })
     }
 
-    /// A mock server of this process, which knows no limit to client events and keeps no log.
+    /// Creates a target for a mock server in this process, without a limit for client events and without a log.
     private init(embedded server: PusherMockServer) {
         key = PusherMockServer.App.defaultKey
         var options = PusherClientOptions(
             authMethod: .inline(secret: PusherMockServer.App.defaultSecret), host: .host(server.host),
             port: server.port, useTLS: false)
-        options.proxy = ""  // straight to this process, whatever the environment says
+        options.proxy = ""  // directly to this process, whatever the environment says
         options.encryptionMasterKey = Self.encryptionMasterKey
         self.options = options
         api = PusherHTTPClient(
@@ -42,10 +42,10 @@ struct LoadTarget: Sendable {
         name = "embedded: a mock server in this process, on \(server.host):\(server.port)"
     }
 
-    /// It protects nothing.
+    /// This key protects nothing.
     private static let encryptionMasterKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-    /// Does the work on a mock server of this process.
+    /// Runs the work with a mock server in this process.
     static func withEmbedded<Result: Sendable>(
         _ work: (LoadTarget) async throws -> Result
     ) async throws -> Result {

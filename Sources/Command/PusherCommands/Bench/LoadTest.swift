@@ -3,7 +3,7 @@ import CommandKit
 import PusherHTTP
 import PusherSwift
 
-/// Connects, publishes by a schedule, and waits for what is late.
+/// Connects, publishes on schedule, and waits for late events.
 struct LoadTest: Sendable {
     private let plan: LoadPlan
     private let target: LoadTarget
@@ -13,7 +13,7 @@ struct LoadTest: Sendable {
     init(_ plan: LoadPlan, on target: LoadTarget) {
         let tally = LoadTally(subscriptions: plan.connections * plan.subscriptions)
         var options = target.options
-        options.callbackQueue = .inline  // nothing between the socket and the clock
+        options.callbackQueue = .inline  // no queue between the socket and the clock
         let names = plan.channels
         self.plan = plan
         self.target = target
@@ -26,7 +26,7 @@ struct LoadTest: Sendable {
         }
     }
 
-    /// What has been found so far.
+    /// Returns the results so far.
     func report(isInterrupted: Bool = false) -> LoadReport {
         LoadReport(plan: plan, counts: tally.counts, server: target.name, isInterrupted: isInterrupted)
     }
@@ -47,12 +47,12 @@ struct LoadTest: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Waits until everything has arrived, for `duration` at most.
+    /// Waits up to `duration` until everything has arrived.
     func drain(for duration: Duration) async {
         await wait(for: duration) { $0.delivered >= $0.expected }
     }
 
-    /// Closes all connections; waits for that a moment at most.
+    /// Closes all connections, waiting only a moment.
     func close() async {
         for subscriber in subscribers { subscriber.close() }
         await wait(for: .seconds(2)) { $0.connected == 0 }
@@ -80,7 +80,7 @@ struct LoadTest: Sendable {
         }
     }
 
-    /// What a server reports before anything is published is that it does not accept a subscription.
+    /// Returns the error to report before anything is published: a server error then means a refused subscription.
     private func refusal(_ failure: any ReportableError) -> any ReportableError {
         guard let error = failure as? PusherError, error.kind == .serverError else { return failure }
         return CommandFailure(.refused, error.description)

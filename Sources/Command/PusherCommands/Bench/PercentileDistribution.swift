@@ -1,8 +1,8 @@
 import Foundation
 
-/// The text that HdrHistogram's plotters read (`.hgrm`), values in milliseconds.
+/// The text format of HdrHistogram's plotters (`.hgrm`), with values in milliseconds.
 struct PercentileDistribution {
-    /// Levels between two halvings of the distance to 100 %.
+    /// The number of levels per halving of the distance to 100 %.
     private static let ticksPerHalfDistance = 5.0
 
     private let histogram: LatencyHistogram
@@ -34,7 +34,7 @@ struct PercentileDistribution {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Percentile levels that come closer and closer to 100, each with the first value that reaches it.
+    /// The percentile levels, which approach 100, each with the first value that reaches it.
     private var rows: [(value: Int64, percentile: Double, total: Int64)] {
         var rows: [(value: Int64, percentile: Double, total: Int64)] = []
         var level = 0.0

@@ -1,26 +1,26 @@
 import Basics
 import Glibc
 
-/// When things are meant to happen at a steady rate, whether or not the earlier ones are done: what is late does not
-/// shift what follows, and so does not vanish from the measurement.
+/// A schedule at a steady rate, independent of completion: a late event does not delay the following ones, so that
+/// delays do not disappear from the measurement.
 struct SendSchedule: Sendable {
     let start: MonotonicInstant
-    /// In a second; 0 is as fast as possible.
+    /// The rate per second; 0 is as fast as possible.
     let rate: Double
 
     var isPaced: Bool { rate > 0 }
 
-    /// When number `index`, counted from 0, is due; nil if that is at once.
+    /// Returns the due time of number `index`, counted from 0; `nil` if it is due at once.
     func due(_ index: Int) -> MonotonicInstant? {
         isPaced ? start + .seconds(Double(index) / rate) : nil
     }
 
-    /// How many are due in `duration`; nil if there is no end to them.
+    /// Returns the number of events due in `duration`; `nil` if it is unlimited.
     func count(in duration: Duration) -> Int? {
         isPaced ? Int((duration / .seconds(1) * rate).rounded()) : nil
     }
 
-    /// Returns when number `index` is due, at once if that has passed.
+    /// Waits until number `index` is due; returns at once if that time has passed.
     func wait(for index: Int) async throws {
         guard let due = due(index) else { return try Task.checkCancellation() }
         try await MonotonicInstant.wait(until: due)

@@ -57,7 +57,7 @@ struct AuthCommand: AsyncParsableCommand, ArgumentChecking {
 
     private func answer(_ signer: PusherSigner) throws(PusherHTTPError) -> String {
         if let user {
-            // No user id starts with a brace.
+            // No user id begins with a brace.
             return user.contains("{")
                 ? try signer.authenticateUser(socketID: arguments[0], userData: user)
                 : try signer.authenticateUser(socketID: arguments[0], userID: user)

@@ -67,10 +67,10 @@ struct BenchCommand: AsyncParsableCommand, EndedBySignal {
     }
 
     private func measure(_ target: LoadTarget) async throws -> ExitStatus {
-        try write("")  // better to know now than in the end
+        try write("")  // detects an unwritable file before the test
         let test = LoadTest(load.plan, on: target)
         let progress = LoadProgress(test: test, asJSON: json, interval: .seconds(interval))
-        // Nil if a signal came; false if nobody reads the progress any more.
+        // Whether the work was completed: `nil` after a signal, false if the reader of the progress is gone.
         let isFinished: Bool?
         do {
             isFinished = try await SignalWatch.interrupting { try await progress.during { try await test.run() } }

@@ -52,7 +52,7 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
         try NameArguments.clientEvent(event)
     }
 
-    /// With lines, the server is still asked what it has against those that were sent.
+    /// With lines, the server is still asked for errors of those that were sent.
     var endsBySignal: Bool { lines.lines }
 
     func run() async throws {
@@ -65,7 +65,7 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
                 patience: .seconds(timeout)
             ).run(signsIn: user.signIn)
         }
-        // Before the client, for which the user is told to wait.
+        // Before creating the client, for which the user is asked to wait.
         let text = try Input.text(
             given: data, isExact: dataBinary, limit: ClientMachine.maximumClientEventSize)
         let pusher = try client()
@@ -96,7 +96,7 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
         } else {
             try subscription.trigger(event, text)
         }
-        // Whatever the server has against it comes before its answer to a ping.
+        // The server reports an error before its answer to a ping.
         _ = try await pusher.connection.ping()
     }
 }

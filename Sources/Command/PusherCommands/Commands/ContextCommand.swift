@@ -139,7 +139,7 @@ struct ContextListCommand: AsyncParsableCommand {
     func run() async throws {
         let contents = try ContextFile().load()
         let contexts = contents.contexts.sorted { $0.key < $1.key }
-        // A running serve comes before a context that nobody chose.
+        // A running serve takes precedence over a context that the user did not choose.
         let current = contents.isChosen == false && ServedApplication.current() != nil ? nil : contents.current
         _ = output.write(
             contexts.map { ContextRecord(name: $0.key, context: $0.value, isCurrent: $0.key == current) },

@@ -22,7 +22,7 @@ struct DecryptCommand: AsyncParsableCommand {
         let data = try Input.text(given: data)
         do throws(ChannelKey.Failure) {
             let text = try key.decrypt(data)
-            // Who reads it as data gets it byte for byte.
+            // Programs that read the output get it byte for byte.
             _ =
                 StandardOutput.isTerminal
                 ? StandardOutput.write(TerminalText(text)) : StandardOutput.write((text + "\n").utf8)

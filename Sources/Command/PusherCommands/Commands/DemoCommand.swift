@@ -38,7 +38,7 @@ struct DemoCommand: AsyncParsableCommand, EndedBySignal {
         var options = PusherClientOptions(
             authMethod: .endpoint(authEndpoint: "http://127.0.0.1:\(server.port)/pusher/auth"),
             host: .host("127.0.0.1"), port: server.port, useTLS: false)
-        options.proxy = ""  // straight to this process, whatever the environment says
+        options.proxy = ""  // directly to this process, whatever the environment says
         let pusher = Pusher(key: PusherMockServer.App.defaultKey, options: options)
         let stream = try StreamOptions.parse(
             ["--count", "\(Self.channels.count)", "--timeout", "20", "--color", output.color.color.rawValue]
@@ -47,12 +47,12 @@ struct DemoCommand: AsyncParsableCommand, EndedBySignal {
         return await withTaskGroup { group in
             group.addTask { await publish(to: server, when: pusher) }
             let status = await events.run()
-            group.cancelAll()  // whoever reads the output may have left before all was published
+            group.cancelAll()  // the reader of the output may have left early
             return status
         }
     }
 
-    /// Through the HTTP API, as an application's server would.
+    /// Publishes through the HTTP API, like an application's server.
     private func publish(to server: PusherMockServer, when pusher: Pusher) async {
         let api = PusherHTTPClient(
             appID: PusherMockServer.App.defaultID, key: PusherMockServer.App.defaultKey,

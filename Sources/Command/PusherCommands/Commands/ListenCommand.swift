@@ -100,7 +100,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             await MainActor.run { program.quit() }
             return status
         }
-        // Rates fall while nothing comes.
+        // Rates fall even without events.
         let clock = Task {
             while !Task.isCancelled {
                 try await Task.sleep(for: .seconds(1))
@@ -121,7 +121,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
         try await stream.value.exit()
     }
 
-    /// By the HTTP API; nil where its credentials are missing.
+    /// Triggers an event through the HTTP API; `nil` if its credentials are missing.
     private var trigger: ((String, String, String) async throws -> Void)? {
         guard let settings = try? connection.settings(),
             let client = try? settings.httpClient()

@@ -135,7 +135,7 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
                 ?? PusherMockServer.App.defaultEncryptionMasterKey,
             sendsSubscriptionCounts: subscriptionCounts,
             webhooks: webhookUrl.map { PusherMockServer.Webhooks(url: $0) })
-        // Other commands take an IPv6 address in brackets.
+        // Other commands accept an IPv6 address in brackets.
         let address = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         var configuration = PusherMockServer.Configuration(
             apps: [app], host: address, port: port, profile: profile, allowedOrigins: origins.allowOrigin)
@@ -150,7 +150,7 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
         try await run()
     }
 
-    /// Bytes.
+    /// The maximum size of a script, in bytes.
     private static let maximumScriptSize = 16 << 20
 
     private static func script(in path: String) throws -> PusherMockServer.Script {

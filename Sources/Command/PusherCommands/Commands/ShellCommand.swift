@@ -41,7 +41,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
         settings.appID = application.appId ?? settings.appID
         try settings.require(.key)
         let isTyped = ShellConsole.isThere
-        // The client logs from its beginning, when there is no console yet.
+        // The client logs from the start, before there is a console.
         let logs = Lock<ShellOutput?>(nil)
         var options = try connection.clientOptions(settings)
         if isTyped, options.logger != nil {
@@ -89,7 +89,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
             await withTaskGroup(of: ExitStatus.self) { group in
                 group.addTask { await script.run() }
                 group.addTask {
-                    for await _ in endings {}  // until the reader of the output has what it wanted
+                    for await _ in endings {}  // until the reader of the output is done
                     return .done
                 }
                 let first = await group.next() ?? .done
@@ -101,7 +101,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
         return status ?? .interrupted
     }
 
-    /// Lets the command `sign-in` work if there is something to sign in with, and fails if `--sign-in` asks for it in vain.
+    /// Enables the command `sign-in` if its credentials are available, and fails if `--sign-in` is given without them.
     private func prepareSignIn(_ options: inout PusherClientOptions) throws -> CommandFailure? {
         var user = user
         if user.signIn {
@@ -120,7 +120,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
         }
     }
 
-    /// The HTTP API, or what is missing for it.
+    /// Returns the HTTP API, or an error with the missing settings.
     private func api(_ settings: Settings) -> Result<PusherHTTPClient, CommandFailure> {
         do throws(CommandFailure) {
             return .success(try settings.httpClient())

@@ -84,13 +84,13 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
         if batch == nil { try NameArguments.event(arguments[user == nil ? 1 : 0]) }
     }
 
-    /// Where events go, unless a file or `--user` says it.
+    /// The channels to publish on, unless a file or `--user` provides the target.
     private var channels: [String] {
         guard batch == nil, user == nil else { return [] }
         return arguments[0].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// With lines, the request in flight is finished.
+    /// With lines, the pending request is completed.
     var endsBySignal: Bool { lines.input.lines }
 
     private func validateLines() throws {
@@ -115,7 +115,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             ).run()
         } else if let batch {
             let events = try BatchFile.events(in: batch)
-            // Whether a channel is encrypted is only known now.
+            // Only now is it known whether a channel is encrypted.
             let api = try server.api(publishingOn: events.map(\.channel), masterKey, change: "publishing to")
             let told = try await api.ask { try await $0.triggerBatch(events) }
             _ = output.write(zip(events, told).map { ChannelRecord(name: $0.channel, info: $1) })

@@ -4,12 +4,12 @@ import JSONBytes
 import PusherProtocol
 import PusherSwift
 
-/// Sends each line of standard input as a client event, all over one connection.
+/// Sends each line of standard input as a client event over one connection.
 ///
-/// The server says nothing of an event that it takes, and not which one it rejects. So after some lines, and whenever no other
-/// line is there, it is pinged: its answer comes after all that it has against the lines before.
+/// The server does not confirm accepted events, nor does it say which one it rejects. A ping follows after some lines,
+/// and whenever there is no further line: its answer comes after all errors of the lines before it.
 final class ClientEventLines: PusherDelegate {
-    /// Lines that have been sent, and of which a ping will show whether they were taken.
+    /// Lines sent since the last ping. The next ping shows whether they were accepted.
     private struct Burst {
         let socketID: String?
         var numbers: ClosedRange<Int>
@@ -20,17 +20,18 @@ final class ClientEventLines: PusherDelegate {
         }
     }
 
-    /// A little below the 10 of Pusher Channels: the network bunches up what was sent evenly.
+    /// Slightly below the limit of 10 of Pusher Channels, because the network bunches up evenly sent events.
     static let defaultRate = 9.0
 
-    /// What the server has against lines of the present burst.
+    /// The server's errors about lines of the current burst.
     private struct Rejections {
         var count = 0
         var first: PusherError?
-        /// When reports came, of earlier bursts too.
+        /// The times of reports, including earlier bursts.
         var reports: [MonotonicInstant] = []
 
-        /// Of errors that come fast the client reports 20 at once, and then one a second with the number of those between.
+        /// Returns whether reports may be missing: of rapid errors the client reports 20 at once, and then one per
+        /// second with the number of those in between.
         mutating func mayBeOmitted(of count: Int) -> Bool {
             reports.removeAll { MonotonicInstant.now - $0 > ErrorLimit.interval * ErrorLimit.burst }
             return reports.count + count > ErrorLimit.burst
@@ -48,17 +49,17 @@ final class ClientEventLines: PusherDelegate {
     private let rejections = Lock(Rejections())
 
     /// - Parameters:
-    ///   - rate: Events a second.
-    ///   - patience: How long to wait for a connection and the subscription, each time.
+    ///   - rate: The number of events per second.
+    ///   - patience: The time limit for each connection and subscription.
     init(pusher: Pusher, channel: String, event: String, rate: Double, patience: Duration) {
         (self.pusher, self.channel, self.event) = (pusher, channel, event)
         (self.rate, self.patience) = (rate, patience)
         trouble = Trouble(of: pusher)
     }
 
-    /// Sends until the end of the input, or until Ctrl-C.
+    /// Sends lines until the end of the input or Ctrl-C.
     ///
-    /// - Throws: If not all was sent; which lines, and why, is on standard error by then.
+    /// - Throws: If not everything was sent. The lines and reasons have then been written to standard error.
     func run(signsIn: Bool) async throws {
         pusher.delegate = self
         if signsIn { pusher.user.signIn() }
@@ -119,7 +120,7 @@ final class ClientEventLines: PusherDelegate {
         if let burst { await confirm(burst, of: subscription, &tally) }
     }
 
-    /// Waits for the channel, as long as somebody wants it.
+    /// Waits for the subscription until it is stopped.
     private func subscribe(_ subscription: PusherChannel, _ source: LineSource) async throws {
         do {
             try await StatusLine.waiting(for: "the subscription of \(channel)") {
@@ -137,7 +138,7 @@ final class ClientEventLines: PusherDelegate {
         }
     }
 
-    /// Asks the server whether it has something against lines that were sent.
+    /// Asks the server for errors about the lines sent.
     private func confirm(_ burst: Burst, of subscription: PusherChannel, _ tally: inout LineTally) async {
         var failure: (any ReportableError)?
         do {
@@ -145,7 +146,7 @@ final class ClientEventLines: PusherDelegate {
         } catch {
             failure = error as? PusherError ?? CommandFailure(.interrupted, "interrupted before the server answered")
         }
-        // What the server said before its answer has been told by then.
+        // All errors before the answer have then been reported.
         await withCheckedContinuation { continuation in EventStream.queue.async { continuation.resume() } }
         if rejections.withLock({ $0.mayBeOmitted(of: burst.count) }) {
             try? await Task.sleep(for: ErrorLimit.interval * 1.2)

@@ -4,8 +4,8 @@ import PusherHTTP
 
 /// Publishes each line of standard input as an event, through the HTTP API.
 ///
-/// One request is under way at a time, so that lines stay in order; what comes meanwhile goes with the next, up to the size of
-/// a batch. No line waits for another.
+/// Only one request is pending at a time, to keep lines in order. Lines that arrive meanwhile are sent with the next
+/// one, up to the size of a batch. No line waits for others.
 struct LinePublisher: Sendable {
     private struct Line {
         let number: Int
@@ -14,13 +14,13 @@ struct LinePublisher: Sendable {
 
     private enum Outcome {
         case published
-        /// All of a batch is, if one event of it is.
+        /// A batch is refused if one of its events is.
         case refused(PusherHTTPError)
-        /// It may or may not be published.
+        /// The events may or may not be published.
         case uncertain(PusherHTTPError)
-        /// No other line will fare better.
+        /// No other line would succeed.
         case hopeless(PusherHTTPError)
-        /// It is not published, and is not to be any more.
+        /// The lines were not published, and will not be, because of a stop.
         case stopped
     }
 
@@ -28,22 +28,22 @@ struct LinePublisher: Sendable {
     let channels: [String]
     let event: String
     var socketID: String?
-    /// Lines a second; nil is as fast as possible.
+    /// The number of lines per second; `nil` is as fast as possible.
     var rate: Double?
-    /// How long to try to reach the server.
+    /// The time limit for reaching the server.
     var patience: Duration
 
     static let maximumChannels = PusherHTTPClient.maximumBatch
 
     private var linesOfABatch: Int {
         let most = max(PusherHTTPClient.maximumBatch / max(channels.count, 1), 1)
-        // Of those that may go in 50 ms.
+        // At most the lines of 50 ms.
         return rate.map { max(1, min(most, Int(min($0, 1000) / 20))) } ?? most
     }
 
-    /// Publishes until the end of the input, or until Ctrl-C what is on its way by then.
+    /// Publishes lines until the end of the input or Ctrl-C, which completes the pending request.
     ///
-    /// - Throws: If not all was published; which lines, and why, is on standard error by then.
+    /// - Throws: If not everything was published. The lines and reasons have then been written to standard error.
     func run() async throws {
         let source = LineSource(
             readAhead: 2 * PusherHTTPClient.maximumBatch, maximumLength: api.client.maximumDataSize)
@@ -71,7 +71,7 @@ struct LinePublisher: Sendable {
         try tally.conclude(await source.rest())
     }
 
-    /// - Returns: Whether there is a point in publishing more.
+    /// - Returns: Whether to continue publishing.
     private func publish(_ lines: [Line], of source: LineSource, _ tally: inout LineTally) async -> Bool {
         guard let first = lines.first, let last = lines.last else { return true }
         switch await outcome(of: lines, from: source) {
@@ -96,7 +96,7 @@ struct LinePublisher: Sendable {
         return true
     }
 
-    /// Sends a batch, again and again as long as the server surely has not got it.
+    /// Sends a batch, retrying while it is certain that the server does not have it.
     private func outcome(of lines: [Line], from source: LineSource) async -> Outcome {
         let events = lines.flatMap { line in
             channels.map {
@@ -127,14 +127,14 @@ struct LinePublisher: Sendable {
         return .stopped
     }
 
-    /// Nil if the server has not taken the request, and may take it later.
+    /// Returns `nil` if the server has not accepted the request and a retry may succeed.
     private static func outcome(of error: PusherHTTPError) -> Outcome? {
         switch error.kind {
         case .invalidArgument: .refused(error)
         case .rejected: error.status == 404 ? .hopeless(error) : .refused(error)
         case .refused: .hopeless(error)
         case .unreachable: error.wasSent ? .uncertain(error) : nil
-        // A proxy may give up on a request, with 503 too, after it has passed it on.
+        // A proxy may give up on a request that it has already forwarded, also with 503.
         case .serverFailure: error.status == 429 ? nil : .uncertain(error)
         case .unexpectedAnswer: .uncertain(error)
         @unknown default: .uncertain(error)

@@ -1,12 +1,12 @@
 import CommandKit
 
-/// What has become of lines.
+/// The outcome of lines.
 struct LineTally {
-    /// What was done with those that did not fail: `published`.
+    /// The verb for lines that succeeded: `published`.
     private let deed: String
     private var done = 0
     private var failed = 0
-    /// Lines that were taken from the input, and then not sent.
+    /// The number of lines that were read but not sent.
     private var unsent = 0
     private var last = 0
     private var worst = ExitStatus.done
@@ -20,13 +20,13 @@ struct LineTally {
         done += count
     }
 
-    /// A line that was not sent, or that the server did not take.
+    /// Records a line that was not sent, or that the server rejected.
     mutating func refused(_ number: Int, by error: any ReportableError) {
         StandardError.write("error: line \(number) was not \(deed): \(Complaint.text(error))")
         add(1, upTo: number, error.exitStatus)
     }
 
-    /// Lines that the server may have got.
+    /// Records lines that the server may have received.
     mutating func uncertain(_ numbers: ClosedRange<Int>, count: Int, by error: any ReportableError) {
         StandardError.write(
             """
@@ -36,7 +36,7 @@ struct LineTally {
         add(count, upTo: numbers.upperBound, error.exitStatus)
     }
 
-    /// Lines of which the server has rejected some.
+    /// Records that the server rejected some of these lines.
     mutating func rejected(_ count: Int, of numbers: ClosedRange<Int>, by error: any ReportableError) {
         let words = Self.words(numbers)
         StandardError.write(
@@ -48,13 +48,13 @@ struct LineTally {
         add(count, upTo: numbers.upperBound, error.exitStatus)
     }
 
-    /// After this line nothing more can be done.
+    /// Records that nothing can be sent from this line on.
     mutating func gaveUp(_ number: Int, count: Int, by error: any ReportableError) {
         StandardError.write("error: nothing from line \(number) on was \(deed): \(Complaint.text(error))")
         add(count, upTo: last, error.exitStatus)
     }
 
-    /// Lines that nothing was tried with, since nothing more could be done or was wanted.
+    /// Records lines that were not attempted after an error or a stop.
     mutating func leftOut(_ count: Int) { unsent += count }
 
     private mutating func add(_ count: Int, upTo number: Int, _ status: ExitStatus) {
@@ -67,14 +67,14 @@ struct LineTally {
         numbers.count == 1 ? "line \(numbers.lowerBound)" : "lines \(numbers.lowerBound) to \(numbers.upperBound)"
     }
 
-    /// How it ends.
+    /// Concludes the run.
     ///
-    /// - Throws: If lines have failed, with the status of the worst failure; if it was stopped before the end.
+    /// - Throws: If lines have failed, with the status of the worst failure, or if it was stopped before the end.
     func conclude(_ rest: LineSource.Rest) throws(CommandFailure) {
         var words = "\(done) \(done == 1 ? "line" : "lines") \(deed), \(failed) failed"
         let unsent = unsent + rest.count
         if unsent > 0 { words += ", \(rest.isAll ? "" : "at least ")\(unsent) not sent" }
-        // Cancelled: what was under way was broken off, too.
+        // If the task is cancelled, pending work was aborted as well.
         if rest.isStopped, unsent > 0 || !rest.isAll || Task.isCancelled {
             throw CommandFailure(
                 .interrupted, "stopped \(last == 0 ? "before line 1" : "after line \(last)"): \(words)")

@@ -2,7 +2,7 @@ import CommandKit
 import Foundation
 import PusherHTTP
 
-/// The events in a JSON file: an array, or an object with the array as `batch`, as the HTTP API takes it.
+/// The events in a JSON file: an array, or an object with the array as `batch`, as for the HTTP API.
 enum BatchFile {
     private struct Entry: Decodable {
         let channel: String
@@ -16,7 +16,7 @@ enum BatchFile {
         let batch: [Entry]
     }
 
-    /// - Parameter file: Its path; `-` is standard input.
+    /// - Parameter file: The path; `-` is standard input.
     static func events(in file: String) throws(CommandFailure) -> [PusherHTTPClient.BatchEvent] {
         let json = try Input.bytes(of: file, limit: Input.maximumMessage)
         let decoder = JSONDecoder()

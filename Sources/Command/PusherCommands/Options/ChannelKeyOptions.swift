@@ -20,7 +20,7 @@ struct ChannelKeyOptions: ParsableArguments {
         }
     }
 
-    /// The key, or wrong use.
+    /// Returns the key, or throws if it is missing or invalid.
     func key() throws -> ChannelKey {
         let name = try NameArguments.channel(channel)
         guard name.kind == .encrypted else {
@@ -29,7 +29,7 @@ struct ChannelKeyOptions: ParsableArguments {
         }
         let masterKey = SecretOption.encryptionMasterKey
         let secret = SecretOption(name: "--shared-secret", variable: "PUSHER_SHARED_SECRET")
-        // What is given as an argument wins over the environment.
+        // An argument overrides the environment.
         if let text = encryptionMasterKey == nil ? secret.given(sharedSecret) : nil {
             guard let key = ChannelKey(base64: text) else {
                 throw ValidationError("\(secret.names) must be base64 of 32 bytes.")

@@ -4,22 +4,22 @@ import CommandKit
 import Foundation
 import PusherSwift
 
-/// Showing what goes over the wire.
+/// The option to show messages on the wire.
 struct FrameOptions: ParsableArguments {
     @Flag(help: "Also print each message to (>) and from (<) the server on standard error, without secrets.")
     var frames = false
 
-    /// What is printed of a message, and where.
+    /// The output format and stream of a message.
     enum Output: Sendable {
-        /// A line for people on standard error.
+        /// A text line on standard error.
         case text
-        /// A JSON object on standard error, where standard output is for something else.
+        /// A JSON object on standard error, if standard output has other content.
         case jsonOnStandardError
-        /// A JSON object among the others.
+        /// A JSON object on standard output.
         case json
     }
 
-    /// The tap that prints; nil unless it was asked for.
+    /// Returns the tap that prints messages; `nil` unless requested.
     func tap(_ output: Output) -> (@Sendable (PusherWireMessage) -> Void)? {
         guard frames else { return nil }
         return { message in

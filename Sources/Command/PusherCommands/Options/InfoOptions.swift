@@ -1,7 +1,7 @@
 import ArgumentParser
 import PusherHTTP
 
-/// What to ask of channels.
+/// The attributes to request of channels.
 struct InfoOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandKit
 
-/// Whether a command sends one event for each line of its input, and how fast.
+/// The option to send one event per line of input, and its rate.
 struct LineOptions: ParsableArguments {
     @Flag(
         help: """
@@ -21,7 +21,7 @@ struct LineOptions: ParsableArguments {
     }
 }
 
-/// What publishing lines takes beside ``LineOptions``.
+/// The options for publishing lines, in addition to ``LineOptions``.
 struct LinePublishingOptions: ParsableArguments {
     @OptionGroup var input: LineOptions
 

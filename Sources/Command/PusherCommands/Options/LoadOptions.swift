@@ -3,7 +3,7 @@ import CommandKit
 import PusherHTTP
 import PusherProtocol
 
-/// How much load, of what kind, for how long.
+/// The amount, kind and duration of the load.
 struct LoadOptions: ParsableArguments {
     @Option(help: "Number of connections.")
     var connections = 1

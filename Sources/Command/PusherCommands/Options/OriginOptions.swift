@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandKit
 import PusherMockServer
 
-/// Pages and host names that may use the auth endpoints from a browser.
+/// The pages and host names that may use the auth endpoints from a browser.
 struct OriginOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -3,7 +3,7 @@ import JSONBytes
 import PusherHTTP
 import PusherProtocol
 
-/// What the HTTP API tells of a channel, as a line.
+/// The HTTP API's information about a channel, as a line.
 struct ChannelRecord: ListRecord {
     let name: String
     let info: PusherHTTPClient.ChannelInfo
@@ -22,7 +22,7 @@ struct ChannelRecord: ListRecord {
         #"{"data":\#(JSONString.quoted(cache.data))"# + (cache.ttl.map { #","ttl":\#($0)"# } ?? "") + "}"
     }
 
-    /// `channel  occupied  2 users  3 subscriptions  cached for 60 s: data`
+    /// Returns columns such as `channel  occupied  2 users  3 subscriptions  cached for 60 s: data`.
     func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.channel(name), info.isOccupied.map { $0 ? "occupied" : "empty" },

@@ -1,7 +1,7 @@
 import CommandKit
 import Foundation
 
-/// A context, as a line; never its secrets.
+/// A context without its secrets, as a line.
 struct ContextRecord: ListRecord {
     let name: String
     let context: Settings
@@ -28,14 +28,14 @@ struct ContextRecord: ListRecord {
         return line.text
     }
 
-    /// Without a password.
+    /// The proxy without a password.
     private var shownProxy: String? {
         guard let proxy = context.proxy, var url = URLComponents(string: proxy) else { return nil }
         (url.user, url.password) = (nil, nil)
         return url.string.map { $0.isEmpty ? "none" : $0 }
     }
 
-    /// `* local  127.0.0.1:6001  app-key`
+    /// Returns columns such as `* local  127.0.0.1:6001  app-key`.
     func columns(style: TextStyle) -> [TerminalText] {
         [
             "\(isCurrent ? "*" : " ") \(style.event(name))", style.channel(context.serverName),
@@ -43,7 +43,7 @@ struct ContextRecord: ListRecord {
         ]
     }
 
-    /// A line for each thing that it holds.
+    /// One line per setting.
     var details: [TerminalText] {
         let rows: [(String, String?)] = [
             ("name", name), ("host", context.host), ("cluster", context.cluster),

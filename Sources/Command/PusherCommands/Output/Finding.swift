@@ -1,6 +1,6 @@
 import CommandKit
 
-/// What one step of an examination showed.
+/// The result of one step of an examination.
 struct Finding: OutputRecord, Sendable {
     let step: String
     let isFine: Bool
@@ -22,7 +22,7 @@ struct Finding: OutputRecord, Sendable {
         return "\(isFine ? "ok    " : "FAIL  ")\(name)\(ColumnLayout.spaces(max(14 - name.width, 1)))\(detail)\(time)"
     }
 
-    /// With one decimal.
+    /// Returns milliseconds with one decimal.
     static func milliseconds(_ duration: Duration) -> String {
         let tenths = Int((duration / .milliseconds(1) * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

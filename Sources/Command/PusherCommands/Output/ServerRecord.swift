@@ -3,7 +3,7 @@ import CommandKit
 import Foundation
 import PusherMockServer
 
-/// Something that happened at the mock server, as a line. What clients wrote is shortened; signatures are left out.
+/// An event at the mock server, as a line. Texts of clients are shortened, and signatures are left out.
 struct ServerRecord {
     private typealias Field = (name: String, value: Value)
 
@@ -16,13 +16,13 @@ struct ServerRecord {
 
     private let time: Date
     private let type: String
-    /// Of the JSON object, after `type` and `time`.
+    /// The fields of the JSON object, after `type` and `time`.
     private let fields: [Field]
-    /// A channel, or `-`.
+    /// The channel, or `-`.
     private let subject: String
     let detail: String
 
-    /// Not shown are frames and pings, webhooks that arrive, requests that are granted.
+    /// Returns whether to show an entry. Frames, pings, received webhooks and granted requests are not shown.
     static func isShown(_ entry: PusherMockServer.LogEntry) -> Bool {
         switch entry {
         case .connectionOpened, .connectionRefused, .connectionClosed, .subscribed, .unsubscribed, .subscriptionRefused,
@@ -33,12 +33,12 @@ struct ServerRecord {
         }
     }
 
-    /// Whether its detail is told to everybody, not just to who asked for what happens.
+    /// Returns whether to report the entry's detail to everyone, and not only when events are shown.
     static func isWarning(_ entry: PusherMockServer.LogEntry) -> Bool {
         if case .acceptingPaused = entry { true } else { false }
     }
 
-    /// Nil for what is not shown.
+    /// Returns `nil` for entries that are not shown.
     init?(_ entry: TimedLogEntry) {
         guard Self.isShown(entry.entry) else { return nil }
         time = entry.time
@@ -125,19 +125,19 @@ struct ServerRecord {
         number.map { [(name, .number($0))] } ?? []
     }
 
-    /// Characters of each text that somebody else wrote.
+    /// The maximum number of characters of each untrusted text.
     static let maximumLength = 200
 
-    /// The beginning, and without what may be a signature.
+    /// Returns the beginning of a text without possible signatures.
     private static func shown(_ text: String) -> String {
-        // A signature that is cut off at the end is one all the same.
+        // Includes a signature that is cut off at the end.
         let window = String(String.UnicodeScalarView(text.unicodeScalars.prefix(maximumLength + 64)))
         let line = window.replacing(/[0-9a-fA-F]{64}/, with: "…")
         guard line.unicodeScalars.count > maximumLength || window.utf8.count < text.utf8.count else { return line }
         return String(String.UnicodeScalarView(line.unicodeScalars.prefix(maximumLength - 1))) + "…"
     }
 
-    /// One JSON object, always with `type` and `time`.
+    /// The record as a JSON object, always with `type` and `time`.
     var json: String {
         var line = JSONLine(type: type, time: time)
         for (name, value) in fields {
@@ -151,7 +151,7 @@ struct ServerRecord {
         return line.text
     }
 
-    /// `HH:MM:SS.mmm  channel  type  detail`
+    /// Returns a line: `HH:MM:SS.mmm  channel  type  detail`.
     func text(style: TextStyle) -> TerminalText {
         [style.dim(Record.clock(time)), style.channel(subject), style.event(type), TerminalText(detail)].inColumns()
     }

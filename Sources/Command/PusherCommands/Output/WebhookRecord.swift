@@ -9,7 +9,7 @@ struct WebhookRecord: OutputRecord {
 
     init(_ event: PusherWebhookEvent, at time: Date) {
         self.event = event
-        // Formats cut off what is less than a millisecond, and most times are a little below theirs as floating point.
+        // Formats truncate to milliseconds, and most times are slightly too low as floating-point numbers.
         self.time = time.addingTimeInterval(0.0005)
     }
 
@@ -38,7 +38,7 @@ struct WebhookRecord: OutputRecord {
         return line.text
     }
 
-    /// `HH:MM:SS.mmm  channel  name  detail`
+    /// Returns a line: `HH:MM:SS.mmm  channel  name  detail`.
     func text(style: TextStyle) -> TerminalText {
         let (channel, detail) = columns
         return [style.dim(Record.clock(time)), style.channel(channel), style.event(name), TerminalText(detail)]

@@ -1,11 +1,11 @@
 import JSONBytes
 
-/// JSON over several lines. Numbers, strings and the order of members stay as they were sent.
+/// Formats JSON on several lines. Numbers, strings and the order of members stay unchanged.
 enum PrettyJSON {
-    /// Deeper values are not indented any further.
+    /// The maximum indentation of nested values.
     private static let maximumIndent = 40
 
-    /// - Returns: Nil if the text is no object or array.
+    /// - Returns: `nil` if the text is not an object or array.
     static func text(_ json: String) -> String? {
         let bytes = Array(json.utf8)
         guard let first = bytes.first(where: { !isSpace($0) }), first == brace || first == bracket,
@@ -23,7 +23,7 @@ enum PrettyJSON {
             case brace, bracket:
                 result.append(byte)
                 if let next = nextByte(bytes, after: index), bytes[next] == byte + 2 {
-                    result.append(bytes[next])  // nothing is in it
+                    result.append(bytes[next])  // empty
                     index = next
                 } else {
                     depth += 1

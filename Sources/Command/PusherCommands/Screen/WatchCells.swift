@@ -5,7 +5,7 @@ import MatrixKit
 import MatrixKitTerminal
 import TerminalUI
 
-/// An event, or something else that happened, in the list.
+/// An event or another record in the list.
 @MainActor
 final class WatchEventCellData: MXKCellData {
     let number: Int
@@ -14,7 +14,7 @@ final class WatchEventCellData: MXKCellData {
     let name: String
     let detail: String
     let isError: Bool
-    /// About how many bytes it takes.
+    /// The approximate size in bytes.
     let size: Int
 
     init(number: Int, _ record: Record, at time: Date) {
@@ -26,25 +26,25 @@ final class WatchEventCellData: MXKCellData {
         super.init()
     }
 
-    /// Whether all these words stand somewhere in it.
+    /// Returns whether all these words occur in the record.
     func fits(_ words: [Substring]) -> Bool {
         words.allSatisfy { word in
             [channel, name, detail].contains { $0.range(of: word, options: .caseInsensitive) != nil }
         }
     }
 
-    /// What it says, over several lines if it is JSON.
+    /// The detail, on several lines if it is JSON.
     var pretty: String { PrettyJSON.text(detail) ?? detail }
 }
 
-/// A channel in the list: how much comes on it.
+/// A channel in the list, with its event rate.
 @MainActor
 final class WatchChannelCellData: MXKCellData {
     let name: String
     private(set) var count = 0
-    /// The ids of users of a presence channel, in order.
+    /// The user ids of a presence channel, in order.
     var members: [String] = []
-    /// Events of each of the last seconds, the newest at the end.
+    /// The number of events in each of the last seconds, newest last.
     private(set) var rates: [Int] = []
     private var lastSecond = 0
     static let seconds = 30
@@ -60,7 +60,7 @@ final class WatchChannelCellData: MXKCellData {
         if !rates.isEmpty { rates[rates.count - 1] += 1 }
     }
 
-    /// Time has passed; what is too old is forgotten.
+    /// Advances the time and discards rates that are too old.
     func advance(to time: Date) {
         let second = Int(time.timeIntervalSince1970)
         guard second != lastSecond || rates.isEmpty else { return }
@@ -70,10 +70,10 @@ final class WatchChannelCellData: MXKCellData {
         lastSecond = max(second, lastSecond)
     }
 
-    /// Whether anything has come in the seconds that are shown.
+    /// Whether there were events in the visible seconds.
     var isMoving: Bool { rates.contains { $0 > 0 } }
 
-    /// `▁▃█` for so many seconds.
+    /// Returns a chart such as `▁▃█` of the last seconds.
     func sparkline(width: Int) -> String {
         let signs = Array("▁▂▃▄▅▆▇█")
         let shown = rates.suffix(width)

@@ -5,31 +5,31 @@ import MatrixProtocol
 import MatrixSDK
 import PusherSwift
 
-/// What has happened on a stream, as cells: the newest events, and the channels that they came on.
+/// The cells of a stream: the newest events and their channels.
 @MainActor
 final class WatchDataSource: MXKDataSource {
-    /// Older events are forgotten.
+    /// The maximum number of events; older ones are discarded.
     static let maximumEvents = 10_000
-    /// Of all events, in bytes. The newest is there in any case.
+    /// The maximum size of all events, in bytes. The newest is always kept.
     static let maximumSize = 64 << 20
 
     private var events = WatchEvents()
     private var shown = CellList<MXKCellData>()
     private(set) var channels: [WatchChannelCellData] = []
     private var nextNumber = 1
-    /// Events that came while it was paused.
+    /// The number of events that arrived while paused.
     private(set) var heldBack = 0
     private var held = WatchEvents()
-    /// The channel whose events alone are shown; nil is all.
+    /// The only channel to show; `nil` shows all.
     var channel: String? { didSet { if channel != oldValue { filterChanged() } } }
-    /// The words that an event must have to be shown.
+    /// The words that an event must contain to be shown.
     var filter = "" { didSet { if filter != oldValue { filterChanged() } } }
-    /// Nothing new is shown until it goes on. Nothing is lost but what is too old by then.
+    /// Whether new events are held back. Only those that are too old by the end of the pause are lost.
     var isPaused = false { didSet { if !isPaused { goOn() } } }
-    /// What the connection is, and who is in presence channels.
+    /// The state of the connection.
     private(set) var connection = ""
 
-    /// The ids of the members of a presence channel.
+    /// Returns the member ids of a presence channel.
     private let members: (String) -> [String]
 
     init(members: @escaping (String) -> [String] = { _ in [] }) {
@@ -54,7 +54,7 @@ final class WatchDataSource: MXKDataSource {
         return cellData(at: low)?.number == number ? low : nil
     }
 
-    // MARK: What happens
+    // MARK: Records
 
     func received(_ entries: [WatchInbox.Entry]) {
         for (record, time) in entries {
@@ -122,16 +122,16 @@ final class WatchDataSource: MXKDataSource {
         return new
     }
 
-    /// Whether the passing of time alone changes what is shown.
+    /// Whether the display changes with time alone.
     var isMoving: Bool { channels.contains { $0.isMoving } }
 
-    /// A second has passed: the rates are of other seconds.
+    /// Updates the rates after each second.
     func tick(_ now: Date) {
         for channel in channels { channel.advance(to: now) }
     }
 }
 
-/// The newest events, as many as there is room for.
+/// The newest events, up to the limits.
 @MainActor
 private struct WatchEvents {
     private(set) var cells: [WatchEventCellData] = []
@@ -144,9 +144,9 @@ private struct WatchEvents {
         size += cell.size
     }
 
-    /// Forgets the oldest, a tenth at a time.
+    /// Discards the oldest events, a tenth at a time.
     ///
-    /// - Returns: What is forgotten.
+    /// - Returns: The discarded events.
     mutating func trim() -> ArraySlice<WatchEventCellData> {
         let (count, limit) = (WatchDataSource.maximumEvents, WatchDataSource.maximumSize)
         guard cells.count > count * 11 / 10 || size > limit else { return [] }

@@ -4,14 +4,15 @@ import MatrixKit
 import MatrixKitTerminal
 import TerminalUI
 
-/// A stream on the whole screen: channels on the left, events on the right, and below them where events are triggered.
+/// A full-screen view of a stream: channels on the left, events on the right, and below them the input line for
+/// triggering events.
 @MainActor
 final class WatchViewController: MXKViewController, MXKDataSourceDelegate {
     private enum Mode: Equatable {
         case looking
         case filtering
         case triggering
-        /// All that an event says, from this line on.
+        /// Showing the complete event, from this line on.
         case reading(number: Int, line: Int)
         case help
     }
@@ -26,7 +27,7 @@ final class WatchViewController: MXKViewController, MXKDataSourceDelegate {
 
     let source: WatchDataSource
     var onQuit: (() -> Void)?
-    /// Triggers an event; nil where that cannot be done, for a reason.
+    /// Triggers an event; `nil` if that is impossible.
     var onTrigger: ((_ channel: String, _ event: String, _ data: String) async throws -> Void)?
 
     private var mode = Mode.looking
@@ -44,16 +45,16 @@ final class WatchViewController: MXKViewController, MXKDataSourceDelegate {
         source.delegate = self
     }
 
-    /// Why it ended, if it was not the user.
+    /// The reason for the end, unless the user quit.
     private(set) var trouble: String?
 
-    /// Says something in the status line until the next key.
+    /// Shows a text in the status line until the next key.
     func show(_ words: String) {
         (notice, trouble) = (words, words)
         setNeedsDisplay()
     }
 
-    /// Rates fall while nothing comes.
+    /// Redraws because rates fall even without events.
     func secondPassed() { if source.isMoving { setNeedsDisplay() } }
 
     // MARK: Cells
@@ -185,7 +186,7 @@ final class WatchViewController: MXKViewController, MXKDataSourceDelegate {
     // MARK: Keys
 
     override func handle(_ input: TerminalInput) -> Bool {
-        // Several keys may come at once, and the first of them may change what the others mean.
+        // Several keys may arrive at once, and the first may change the meaning of the others.
         if case .text(let text) = input, text.count > 1, mode == .looking {
             for character in text { _ = handle(.text(String(character))) }
             return true
@@ -274,7 +275,7 @@ final class WatchViewController: MXKViewController, MXKDataSourceDelegate {
         return true
     }
 
-    // MARK: Words
+    // MARK: Texts
 
     private func begin(_ mode: Mode, with text: String) {
         self.mode = mode

@@ -1,21 +1,21 @@
 import Basics
 import TerminalUI
 
-/// The words that the shell knows beside its commands.
+/// The words that the shell knows in addition to its commands.
 struct ShellVocabulary: Sendable {
-    /// Subscribed channels.
+    /// The subscribed channels.
     var channels: [String] = []
-    /// Names of events that came, by channel.
+    /// The names of received events, by channel.
     var events: [String: [String]] = [:]
-    /// The ids of users, by presence channel.
+    /// The user ids, by presence channel.
     var members: [String: [String]] = [:]
 
-    /// Completes the last word as far as all words that fit agree.
+    /// Completes the last word up to the common prefix of all matches.
     func complete(_ text: String) -> Completion {
         let words = ShellWords(text)
         guard !words.endsInBackslash else { return Completion(text: text) }
         let begun = words.open?.text ?? ""
-        // What a terminal cannot show is nothing to choose from.
+        // Words that a terminal cannot show are not offered.
         let known = Set(candidates(after: words.complete)).filter { PeerText($0).escaped == $0 && !$0.isEmpty }
         let fitting = known.filter { $0.unicodeScalars.starts(with: begun.unicodeScalars) }.sorted()
         guard let first = fitting.first else { return Completion(text: text) }

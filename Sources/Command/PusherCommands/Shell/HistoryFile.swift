@@ -2,9 +2,9 @@ import CommandKit
 import Foundation
 import TerminalUI
 
-/// The history as it outlives the shell: `history` in the folder of ``UserFile/Base/state``, one line each.
+/// The stored history of the shell: `history` in the folder of ``UserFile/Base/state``, one entry per line.
 ///
-/// Several shells may add to it at the same time. Each reads it when it starts.
+/// Several shells can append to it concurrently. Each reads it at its start.
 struct HistoryFile: Sendable {
     private let file = UserFile("history", in: .state)
 
@@ -13,7 +13,7 @@ struct HistoryFile: Sendable {
         return LineHistory(String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init))
     }
 
-    /// Adds a line after those that others have added meanwhile.
+    /// Appends a line after those added by others.
     func add(_ line: String) throws(CommandFailure) {
         try file.locking { () throws(CommandFailure) in
             var history = try read()

@@ -2,7 +2,7 @@ import Basics
 import CommandKit
 import TerminalUI
 
-/// The history of this shell, and the file that keeps it. A file that cannot be used is told of once; the shell goes on.
+/// The history of this shell and its file. An unusable file is reported once, and the shell continues.
 final class KeptHistory: Sendable {
     private struct State {
         var isKept = true
@@ -10,7 +10,7 @@ final class KeptHistory: Sendable {
         var tell: (@Sendable (String) -> Void)?
     }
 
-    /// What was entered in earlier shells.
+    /// The lines of earlier shells.
     let lines: LineHistory
 
     private let file = HistoryFile()
@@ -25,7 +25,7 @@ final class KeptHistory: Sendable {
         }
     }
 
-    /// - Parameter tell: Called at once if something has gone wrong already.
+    /// - Parameter tell: Called at once if there is already an error.
     func onTrouble(_ tell: @escaping @Sendable (String) -> Void) {
         let trouble = state.withLock { state in
             state.tell = tell

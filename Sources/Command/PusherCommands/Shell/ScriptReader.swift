@@ -2,36 +2,36 @@ import Basics
 import Dispatch
 import Foundation
 
-/// The lines of standard input, one at a time: the next is read when it is asked for.
+/// Reads the lines of standard input one at a time, on demand.
 final class ScriptReader: Sendable {
     enum Line: Hashable, Sendable {
         case text(String)
-        /// What cannot be a command.
+        /// A line that cannot be a command.
         case unusable(String)
-        /// The input cannot be read, and this is its end.
+        /// The input cannot be read and ends here.
         case unreadable
     }
 
-    /// In bytes. Longer lines are passed over.
+    /// The maximum length in bytes. Longer lines are skipped.
     static let maximumLine = 1 << 20
 
     private struct State {
         var pending: [UInt8] = []
-        /// The line that is being read is passed over.
+        /// Whether the current line is being skipped.
         var isTooLong = false
         var isAtEnd = false
     }
 
     private let descriptor: Int32
     private let state = Lock(State())
-    /// It waits for whoever writes, which no thread of the tasks' pool may do.
+    /// The queue blocks while waiting for input, which tasks must not do in their thread pool.
     private let queue = DispatchQueue(label: "pusher-cli.script")
 
     init(_ descriptor: Int32 = STDIN_FILENO) {
         self.descriptor = descriptor
     }
 
-    /// Nil at the end, and when the task is cancelled.
+    /// Returns `nil` at the end or if the task is cancelled.
     func next() async -> Line? {
         let isCancelled = Lock(false)
         return await withTaskCancellationHandler {

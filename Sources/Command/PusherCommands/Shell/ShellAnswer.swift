@@ -2,19 +2,19 @@ import CommandKit
 import Foundation
 import PusherSwift
 
-/// What the shell says in answer to a command, beside the records of what happens.
+/// The shell's answer to a command, in addition to records.
 enum ShellAnswer: Sendable {
     struct Channel: Sendable {
         enum State: String, Sendable {
             case subscribed
-            /// For the connection, or the server's answer.
+            /// Waiting for the connection or the server's answer.
             case waiting
             case refused
         }
 
         let name: String
         let state: State
-        /// Of a presence channel that is subscribed.
+        /// The number of members, for a subscribed presence channel.
         let members: Int?
     }
 
@@ -23,12 +23,12 @@ enum ShellAnswer: Sendable {
         let server: String
         let socketID: String?
         let userID: String?
-        /// Nil unless the server answered.
+        /// The round-trip time; `nil` if the server did not answer.
         let ping: Duration?
     }
 
     case unsubscribed(channel: String)
-    /// - Parameter isWaiting: It goes out when the channel is subscribed.
+    /// - Parameter isWaiting: Whether the event is sent once the channel is subscribed.
     case sent(channel: String, event: String, isWaiting: Bool)
     case published(channel: String, event: String)
     case channels([Channel])
@@ -36,7 +36,7 @@ enum ShellAnswer: Sendable {
     case status(Status)
     case help(ShellVerb?)
 
-    /// Lines of JSON. Nil for help, which is for people.
+    /// Returns lines of JSON; `nil` for help, which is only text.
     func json(at time: Date) -> [String]? {
         switch self {
         case .unsubscribed(let channel): [Self.line("unsubscribed", time) { $0.add("channel", channel) }]
@@ -85,7 +85,7 @@ enum ShellAnswer: Sendable {
         }
     }
 
-    /// - Parameter width: Columns of the terminal; nil if there is none.
+    /// - Parameter width: The width of the terminal; `nil` if there is none.
     func text(width: Int?) -> [TerminalText] {
         switch self {
         case .unsubscribed(let channel): ["unsubscribed from \(channel)"]

@@ -3,20 +3,20 @@ import CommandKit
 import Foundation
 import TerminalUI
 
-/// The terminal at which somebody types: it reads keys, and keeps the prompt below everything that is printed meanwhile.
+/// An interactive terminal: reads keys, and keeps the prompt below all output.
 final class ShellConsole: Sendable {
     private struct State {
         var editor: LineEditor
-        /// Whether the terminal is ours.
+        /// Whether the console controls the terminal.
         var isOpen = false
-        /// Columns before the cursor in the row of the prompt; nil while no prompt is shown.
+        /// The number of columns before the cursor in the prompt's row; `nil` while no prompt is shown.
         var cursor: Int?
     }
 
     private static let prompt = "pusher> "
     private static let maximumListed = 200
 
-    /// The lines that were entered, until somebody leaves.
+    /// The entered lines, until the user leaves.
     let lines: AsyncStream<String>
 
     private let entered: AsyncStream<String>.Continuation
@@ -26,8 +26,8 @@ final class ShellConsole: Sendable {
     private let state: Lock<State>
 
     /// - Parameters:
-    ///   - vocabulary: What Tab completes to.
-    ///   - keeps: Told each line that was entered, for the history.
+    ///   - vocabulary: Returns the words for completion with Tab.
+    ///   - keeps: Called with each entered line, for the history.
     init(
         history: LineHistory, vocabulary: @escaping @Sendable () -> ShellVocabulary,
         keeps: @escaping @Sendable (String) -> Void
@@ -38,14 +38,13 @@ final class ShellConsole: Sendable {
         self.keeps = keeps
     }
 
-    /// Whether both sides of it are there: standard input, and one of the two that it writes to.
-    /// One that understands the codes for moving about in a line.
+    /// Whether standard input and at least one output are a terminal that supports moving the cursor.
     static var isThere: Bool {
         isatty(STDIN_FILENO) == 1 && (isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1)
             && Environment["TERM"] != "dumb"
     }
 
-    // MARK: From beginning to end
+    // MARK: Life cycle
 
     func open() throws(CommandFailure) {
         do throws(TerminalError) {
@@ -56,7 +55,7 @@ final class ShellConsole: Sendable {
         show()
     }
 
-    /// No more lines. The terminal is as it was, even if what is printed waits for somebody.
+    /// Ends the lines and restores the terminal, even if output is blocked.
     func leave() {
         reader.close()
         entered.finish()
@@ -70,7 +69,7 @@ final class ShellConsole: Sendable {
     private func show() {
         state.withLock { state in
             state.isOpen = true
-            write("\u{1B}[?2004h")  // pastes come in brackets
+            write("\u{1B}[?2004h")  // enables bracketed paste
             paint(&state)
         }
     }
@@ -86,7 +85,7 @@ final class ShellConsole: Sendable {
 
     // MARK: Printing
 
-    /// Takes the prompt away, prints, and shows it again as it was.
+    /// Removes the prompt, prints, and restores it.
     func makingWay(_ print: () -> Void) {
         state.withLock { state in
             erase(&state)
@@ -99,7 +98,7 @@ final class ShellConsole: Sendable {
         if let code = Self.erasing(&state) { write(code) }
     }
 
-    /// A terminal that has become narrower has broken the row into several.
+    /// Returns the codes that erase the prompt. A terminal that has become narrower wraps it into several rows.
     private static func erasing(_ state: inout State) -> String? {
         guard let cursor = state.cursor else { return nil }
         state.cursor = nil
@@ -118,7 +117,7 @@ final class ShellConsole: Sendable {
         state.cursor = view.cursor
     }
 
-    /// Leaves a line behind as it was entered, and goes to the next.
+    /// Leaves a line on the screen as it was entered, and moves to the next one.
     private func leaveBehind(_ line: TerminalText, _ state: inout State) {
         write((Self.erasing(&state) ?? "\r") + Self.prompt + line.text + "\n")
     }
@@ -144,7 +143,7 @@ final class ShellConsole: Sendable {
     }
 
     private func handle(_ key: TerminalInput) {
-        // Asked for without the lock, since what is printed is waited for with others held.
+        // Fetched without the lock, because printing waits for output while other locks are held.
         let known = key == .tab ? vocabulary() : ShellVocabulary()
         let effect = state.withLock { state in
             guard state.isOpen else { return LineEditor.Effect.refused }
@@ -175,7 +174,7 @@ final class ShellConsole: Sendable {
         case .listed(let words):
             leaveBehind(TerminalText(typed), &state)
             list(words)
-        case .refused: write("\u{7}")  // which may have ended a search all the same
+        case .refused: write("\u{7}")  // a search may have ended nevertheless
         }
         paint(&state)
     }

@@ -2,7 +2,7 @@ import CommandKit
 import Foundation
 import JSONBytes
 
-/// One line for the shell, understood.
+/// A parsed line of the shell.
 enum ShellInstruction: Hashable, Sendable {
     case subscribe([String])
     case unsubscribe([String])
@@ -16,7 +16,7 @@ enum ShellInstruction: Hashable, Sendable {
     case help(ShellVerb?)
     case quit
 
-    /// Nil for an empty line, and for one that begins with `#`.
+    /// Returns `nil` for an empty line and for one that begins with `#`.
     init?(_ line: String) throws(CommandFailure) {
         guard let first = line.unicodeScalars.first(where: { !$0.properties.isWhitespace }), first != "#" else {
             return nil
@@ -44,8 +44,8 @@ enum ShellInstruction: Hashable, Sendable {
         }
     }
 
-    /// The words of an event whose data is an object or an array that nobody has quoted: cut into words, it would lose its own
-    /// quotes. Nil for everything else.
+    /// Returns the words of an event whose data is an unquoted object or array, which would lose its own quotes if
+    /// split into words; `nil` for all other lines.
     private static func wordsBeforeJSON(_ line: String) -> [String]? {
         let words = ShellWords(line)
         guard words.complete.first == ShellVerb.trigger.rawValue, words.starts.count > 3 else { return nil }

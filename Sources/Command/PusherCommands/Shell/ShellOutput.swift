@@ -1,13 +1,13 @@
 import CommandKit
 import Foundation
 
-/// Where the shell writes: records and answers to standard output, complaints to standard error. At a terminal the prompt
-/// makes way for each.
+/// The output of the shell: records and answers on standard output, errors on standard error. At a terminal, output
+/// appears above the prompt.
 struct ShellOutput: Sendable {
     let format: OutputOptions
-    /// Nil if nobody types.
+    /// The console; `nil` if the shell is not interactive.
     let console: ShellConsole?
-    /// Called when standard output takes nothing more.
+    /// Called when standard output no longer accepts data.
     let ended: @Sendable () -> Void
 
     func print(_ record: Record) {
@@ -27,7 +27,7 @@ struct ShellOutput: Sendable {
         write(answer.text(width: StandardOutput.columns), StandardOutput.write)
     }
 
-    /// - Parameter line: Of the script; nil for one that was typed.
+    /// - Parameter line: The line of the script; `nil` for interactive input.
     func complain(_ error: any Error, line: Int? = nil) {
         let place = line.map { "line \($0): " } ?? ""
         makingWay { StandardError.write("error: \(place)\(Complaint.text(error))") }

@@ -2,11 +2,11 @@ import Basics
 import CommandKit
 import PusherSwift
 
-/// Commands that come on standard input without anybody typing: one a line, each done before the next is read.
+/// Runs commands from non-interactive standard input, one per line, each completed before the next is read.
 struct ShellScript: Sendable {
     let session: ShellSession
     let output: ShellOutput
-    /// For the connection, and for each command.
+    /// The time limit for the connection and for each command.
     let timeout: Duration
 
     private let reader = ScriptReader()
@@ -16,7 +16,7 @@ struct ShellScript: Sendable {
         (self.session, self.output, self.timeout) = (session, output, timeout)
     }
 
-    /// - Returns: The status of the command that went worst; the higher number is worse.
+    /// - Returns: The status of the worst command, which is the highest number.
     func run() async -> ExitStatus {
         guard await succeeds(at: nil, { try await session.connected() }) else { return worst.withLock { $0 } }
         var number = 0
@@ -31,7 +31,7 @@ struct ShellScript: Sendable {
         return await end()
     }
 
-    /// - Returns: Whether the script goes on.
+    /// - Returns: Whether to continue the script.
     private func perform(_ text: String, at number: Int) async -> Bool {
         do {
             guard let instruction = try ShellInstruction(text) else { return true }
@@ -44,7 +44,7 @@ struct ShellScript: Sendable {
     }
 
     private func end() async -> ExitStatus {
-        // A connection that has gone meanwhile has been told of.
+        // A connection lost in the meantime has already been reported.
         try? await withDeadline(timeout, failure: { failure("no answer") }) { [session] in try await session.catchUp() }
         return worst.withLock { $0 }
     }

@@ -7,40 +7,40 @@ import PusherProtocol
 import PusherSwift
 import TerminalUI
 
-/// One client, and what the shell's commands do with it.
+/// A client and the shell's commands on it.
 final class ShellSession: PusherDelegate {
-    /// What a command waits for after it was begun.
+    /// The asynchronous part of a command.
     struct Work: Sendable {
-        /// Whether the client's own records tell how it went, so that nobody else need tell of it at a terminal.
+        /// Whether the client's own records show the result, so that a terminal needs no other report.
         let isToldAnyway: Bool
         let run: @Sendable () async throws -> Void
     }
 
     private struct State {
         var output: ShellOutput?
-        /// Channels whose last subscription failed.
+        /// The channels whose last subscription failed.
         var refused: Set<String> = []
-        /// Names of events, by channel, oldest first.
+        /// The names of events by channel, oldest first.
         var events: [String: [String]] = [:]
-        /// The last of all errors.
+        /// The last error of any kind.
         var lastError: PusherError?
-        /// The last error that is not tried again, and how many there were.
+        /// The last error that is not retried, and the number of such errors.
         var failure: PusherError?
         var failures = 0
     }
 
-    /// Of each channel, for completion.
+    /// The maximum number of names per channel, for completion.
     private static let maximumEventNames = 100
     private static let maximumEventChannels = 1000
 
     private let pusher: Pusher
     private let settings: Settings
     private let api: Result<PusherHTTPClient, CommandFailure>
-    /// Why nobody can sign in; nil if somebody can.
+    /// The reason why sign-in is impossible; `nil` if it is possible.
     private let signInTrouble: CommandFailure?
     private let state = Lock(State())
 
-    /// - Parameter settings: What the client was made with.
+    /// - Parameter settings: The settings with which the client was created.
     init(
         pusher: Pusher, settings: Settings, api: Result<PusherHTTPClient, CommandFailure>,
         signInTrouble: CommandFailure?
@@ -51,7 +51,7 @@ final class ShellSession: PusherDelegate {
         self.signInTrouble = signInTrouble
     }
 
-    /// Connects, and prints what happens from now on.
+    /// Connects and starts printing records.
     func open(_ output: ShellOutput, signsIn: Bool) {
         state.withLock { $0.output = output }
         pusher.delegate = self
@@ -64,10 +64,10 @@ final class ShellSession: PusherDelegate {
         pusher.connect()
     }
 
-    /// Returns when the connection has come about.
+    /// Waits for the connection.
     func connected() async throws { try await pusher.connected() }
 
-    /// Says goodbye to the server, for a moment at most.
+    /// Closes the connection, waiting only a moment for the server.
     func close() async {
         let states = pusher.connection.states
         state.withLock { $0.output = nil }
@@ -76,10 +76,10 @@ final class ShellSession: PusherDelegate {
         for await state in states where state == .disconnected { break }
     }
 
-    /// Why something that is waited for may not come, as far as that is known.
+    /// The known reason for a pending wait.
     var trouble: String { state.withLock { $0.lastError?.message } ?? "the server did not answer" }
 
-    /// What the server has sent until now has been printed when this returns.
+    /// Returns when everything that the server has sent so far has been printed.
     func catchUp() async throws {
         if pusher.connection.connectionState == .connected { _ = try await pusher.connection.ping() }
     }
@@ -93,9 +93,9 @@ final class ShellSession: PusherDelegate {
 
     // MARK: Commands
 
-    /// Begins what an instruction says, in the order of the calls.
+    /// Starts an instruction, in the order of the calls.
     ///
-    /// - Returns: What is left to wait for; nil if it is done.
+    /// - Returns: The work to wait for; `nil` if it is done.
     func begin(_ instruction: ShellInstruction) throws -> Work? {
         switch instruction {
         case .subscribe(let names): return try subscribe(names)
@@ -177,7 +177,7 @@ final class ShellSession: PusherDelegate {
         return Work(isToldAnyway: true) { [self] in
             try await whileConnected {
                 try await channel.subscribed()
-                // Whatever the server has against it comes before its answer to a ping.
+                // The server reports an error before its answer to a ping.
                 _ = try await self.pusher.connection.ping()
             }
             if let failure = state.withLock({ $0.failures > failures ? $0.failure : nil }) { throw failure }
@@ -240,7 +240,7 @@ final class ShellSession: PusherDelegate {
         }
     }
 
-    /// Does the work, unless the connection is at rest or comes to it: what the work waits for would never come.
+    /// Runs the work unless the client is disconnected or becomes so: the work would then wait forever.
     private func whileConnected(_ work: @escaping @Sendable () async throws -> Void) async throws {
         let states = pusher.connection.states
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -258,11 +258,11 @@ final class ShellSession: PusherDelegate {
 
     private static let notConnected = CommandFailure(.unavailable, "there is no connection: connect first")
 
-    // MARK: What happens, on the callback queue
+    // MARK: Events, on the callback queue
 
     private func received(_ event: PusherEvent) {
         if event.eventName == "pusher:subscription_succeeded" { print(.subscribed(to: event)) }
-        guard !event.eventName.hasPrefix("pusher:") else { return }  // records of other kinds
+        guard !event.eventName.hasPrefix("pusher:") else { return }  // other records cover these
         remember(event)
         print(.event(event))
     }

@@ -1,4 +1,4 @@
-/// The commands of the shell, by the words that they are typed as.
+/// The shell's commands by name.
 enum ShellVerb: String, CaseIterable, Sendable {
     case subscribe
     case unsubscribe
@@ -24,7 +24,7 @@ enum ShellVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// How many words may follow.
+    /// The allowed number of arguments.
     var argumentCount: ClosedRange<Int> {
         switch self {
         case .subscribe, .unsubscribe: 1...Int.max
@@ -51,7 +51,7 @@ enum ShellVerb: String, CaseIterable, Sendable {
         }
     }
 
-    /// More than the summary; empty if there is no more.
+    /// Details beyond the summary, if any.
     var detail: [String] {
         switch self {
         case .subscribe:

@@ -1,23 +1,23 @@
 import CommandKit
 
-/// A line cut into words as a shell does it: `'…'` is taken as it is, in `"…"` a backslash protects `"` and `\`, elsewhere any
+/// Splits a line into words like a shell: `'…'` is literal, in `"…"` a backslash escapes `"` and `\`, elsewhere any
 /// character.
 struct ShellWords {
-    /// The word that the text ends in.
+    /// The unfinished word at the end of the text.
     struct OpenWord: Hashable {
         var text = ""
-        /// Where it begins, its quote included.
+        /// The start of the word, including its quote.
         let start: String.Index
-        /// The quote that it is in at its end; nil if it is in none.
+        /// The open quote at its end; `nil` if there is none.
         var quote: Unicode.Scalar?
     }
 
-    /// The words that are followed by a space.
+    /// The words followed by a space.
     private(set) var complete: [String] = []
-    /// Nil if the text is empty or ends in a space.
+    /// The unfinished word; `nil` if the text is empty or ends in a space.
     private(set) var open: OpenWord?
     private(set) var endsInBackslash = false
-    /// Where each word begins, the open one included.
+    /// The start of each word, including the unfinished one.
     private(set) var starts: [String.Index] = []
 
     init(_ text: String) {
@@ -46,7 +46,7 @@ struct ShellWords {
         endsInBackslash = isEscaped
     }
 
-    /// All words of a line that is finished.
+    /// Returns all words of a complete line.
     static func split(_ line: String) throws(CommandFailure) -> [String] {
         let words = ShellWords(line)
         if let quote = words.open?.quote {
@@ -58,9 +58,9 @@ struct ShellWords {
         return words.complete + (words.open.map { [$0.text] } ?? [])
     }
 
-    /// A word that reads as `text`, begun with `quote` if there is one.
+    /// Returns `text` as a quoted word, starting with `quote` if given.
     ///
-    /// - Parameter isWhole: Whether the word ends there: its quote is closed, and a space follows.
+    /// - Parameter isWhole: Whether the word is complete: its quote is closed and a space added.
     static func quoted(_ text: String, in quote: Unicode.Scalar?, isWhole: Bool) -> String {
         var result = quote.map { String($0) } ?? ""
         for scalar in text.unicodeScalars {

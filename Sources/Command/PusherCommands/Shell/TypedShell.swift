@@ -1,7 +1,7 @@
 import CommandKit
 import Foundation
 
-/// The shell at a terminal: commands begin in the order in which they are entered, and none waits for another's answer.
+/// The interactive shell: commands start in the order of entry, and none waits for another's answer.
 struct TypedShell: Sendable {
     let session: ShellSession
     let output: ShellOutput

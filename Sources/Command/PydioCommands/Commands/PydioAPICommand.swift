@@ -72,7 +72,7 @@ struct PydioAPICommand: AsyncParsableCommand {
         return pairs
     }
 
-    /// Bytes of a request's body, which is held in memory; `put` uploads larger files.
+    /// The maximum size of a request body, in bytes, which is held in memory; `put` uploads larger files.
     private static let maximumInput = 64 << 20
 
     func run() async throws {

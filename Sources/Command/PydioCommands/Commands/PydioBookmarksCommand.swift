@@ -68,7 +68,7 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
 
     private func list(_ workspaces: [PydioWorkspace], _ report: TransferReport) async throws {
         var records: [BookmarkRecord] = []
-        // The bookmarks of all workspaces that answered are listed, even if the last one fails.
+        // List the bookmarks of all workspaces that answered, even if a later one fails.
         defer { _ = output.write(records, none: "there are no bookmarks") }
         for workspace in workspaces {
             try await report.trying(workspace.name) {
@@ -86,7 +86,7 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
     }
 
     private func remove(_ remote: RemotePath, in workspace: PydioWorkspace, _ report: TransferReport) async throws {
-        // Servers say nothing of one that is not there.
+        // Servers do not report missing bookmarks.
         let bookmarks = try await workspace.client.bookmarks(workspaceId: workspace.id)
         let paths = bookmarks.map { BookmarkRecord(bookmark: $0, workspace: workspace).path }
         guard paths.contains(where: { $0.isExactly(remote.path) }) else {

@@ -38,7 +38,7 @@ struct PydioChangesCommand: AsyncParsableCommand {
             let workspace = try await account.workspace(workspace)
             let log = try await workspace.changes(since: since)
             guard output.write(log.changes.map { ChangeRecord(change: $0, workspaceID: workspace.id) }) else { return }
-            // Only who has all of them may go on from there.
+            // A consumer may continue from there only if it has all entries.
             if output.json {
                 _ = StandardOutput.write(json: ChangeRecord.end(of: log, workspaceID: workspace.id))
             } else {

@@ -74,11 +74,11 @@ struct PydioGetCommand: AsyncParsableCommand {
         }
     }
 
-    /// In a folder that is there under its own name, else what LOCAL says.
+    /// Returns the local target: LOCAL itself, or the remote name within it if it is an existing folder.
     private func target(in workspace: PydioWorkspace) throws(CommandFailure) -> URL {
         let here = URL(filePath: local ?? FileManager.default.currentDirectoryPath)
         guard LocalNode.followed(here) == .folder else { return here }
-        // The top of a workspace has no name of its own.
+        // The root of a workspace has no name of its own.
         let name = remote.isTop ? workspace.name : remote.name
         guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != "..", !name.isEmpty else {
             throw CommandFailure(.badData, "“\(name)” cannot be a file name here: give another name as LOCAL")

@@ -48,8 +48,8 @@ struct PydioListCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter prefix: What comes before the names.
-    /// - Returns: Whether somebody still reads.
+    /// - Parameter prefix: The text before the names.
+    /// - Returns: Whether the output is still being read.
     private func list(
         _ folder: String, of workspace: PydioWorkspace, shownAs prefix: String, _ report: TransferReport
     ) async throws -> Bool {

@@ -43,7 +43,7 @@ struct PydioMakeFolderCommand: AsyncParsableCommand {
     private func make(_ remote: RemotePath, in workspace: PydioWorkspace, _ report: TransferReport) async throws {
         var made: RemotePath?
         for named in parents ? remote.ancestors + [remote] : [remote] {
-            // What the server has made of the folder above may have another name.
+            // The server may have given the parent folder another name.
             let folder = made.map { $0.appending(named.name) } ?? named
             if parents, let existing = try await existing(folder, in: workspace) {
                 made = existing
@@ -56,7 +56,7 @@ struct PydioMakeFolderCommand: AsyncParsableCommand {
         }
     }
 
-    /// By its name, or by the one that the server makes of it.
+    /// Finds the folder by its name, or by the one that the server makes of it.
     private func existing(_ folder: RemotePath, in workspace: PydioWorkspace) async throws -> RemotePath? {
         for path in folder.path == folder.stored.path ? [folder] : [folder, folder.stored] {
             guard let node = try await workspace.node(at: path.path) else { continue }

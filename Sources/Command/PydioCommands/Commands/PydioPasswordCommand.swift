@@ -30,7 +30,7 @@ struct PydioPasswordCommand: AsyncParsableCommand {
         }
     }
 
-    /// Nil if it was interrupted.
+    /// Returns `nil` if interrupted.
     private func passwords(of user: String) throws(CommandFailure) -> (old: String, new: String)? {
         if passwordStdin { return try SecretInput.oldAndNewFromStandardInput() }
         guard let old = try SecretInput.typed("Password of \(user) until now: "),

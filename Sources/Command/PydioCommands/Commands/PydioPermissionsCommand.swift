@@ -20,7 +20,7 @@ struct PydioPermissionsCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Also change everything in the folders.")
     var recursive = false
 
-    /// Nil if they are none.
+    /// The permissions as a number; `nil` if they are invalid.
     private var value: Int? {
         (3...4).contains(mode.count) && mode.allSatisfy { ("0"..."7").contains($0) } ? Int(mode, radix: 8) : nil
     }

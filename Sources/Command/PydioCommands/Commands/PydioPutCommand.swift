@@ -77,7 +77,7 @@ struct PydioPutCommand: AsyncParsableCommand {
                 report: report)
             if verify { try await workspace.requireContentHashes() }
             if locals.first == "-" {
-                _ = try await upload.room(at: remote, for: "-")  // before it waits for what may take long to come
+                _ = try await upload.room(at: remote, for: "-")  // before waiting for input
                 try await TemporaryFile.withPath { file in
                     try Input.copyStandardInput(to: file)
                     try await upload.file(file, "-", to: remote)
@@ -95,7 +95,7 @@ struct PydioPutCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whether what is put comes into it, not in its place.
+    /// Returns whether the target is a folder to put files into, rather than a file to replace.
     private func isFolder(_ remote: RemotePath, in workspace: PydioWorkspace) async throws -> Bool {
         let node = try await workspace.node(at: remote.path)
         guard node != .folder else { return true }

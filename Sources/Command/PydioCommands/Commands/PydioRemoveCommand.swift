@@ -47,7 +47,7 @@ struct PydioRemoveCommand: AsyncParsableCommand {
                     throw CommandFailure(.badData, "\(remote) is a folder: --recursive deletes it; nothing is deleted")
                 }
                 if let index = removals.firstIndex(where: { $0.workspace.id == workspace.id }) {
-                    // It goes with the folder that it is in.
+                    // It is removed together with its folder.
                     guard !removals[index].paths.contains(where: { remote.isWithin($0) }) else { continue }
                     removals[index].paths.removeAll { $0.isWithin(remote) }
                     removals[index].paths.append(remote)
@@ -56,7 +56,7 @@ struct PydioRemoveCommand: AsyncParsableCommand {
                 }
             }
             for (workspace, paths) in removals {
-                // What is in the bin is asked for by itself: servers delete for good all that they are asked for with it.
+                // Items in the bin are requested separately: servers delete everything in such a request for good.
                 let binned = paths.filter { PydioRecycleBin.holds($0.path) }
                 let others = paths.filter { !PydioRecycleBin.holds($0.path) }
                 for paths in [others, binned] where !paths.isEmpty {

@@ -19,7 +19,7 @@ struct PydioShareCommand: AsyncParsableCommand {
                 --no-password --expires 30
             """)
 
-    /// A hundred years: servers count in seconds.
+    /// The maximum of a hundred years: servers count in seconds.
     private static let maximumDays = 36_500
     private static let maximumDownloads = Int(Int32.max)
 
@@ -122,7 +122,7 @@ struct PydioShareCommand: AsyncParsableCommand {
 }
 
 extension PydioChange {
-    /// Without a value it stays as it is, unless it is removed.
+    /// Keeps the current value if there is none, unless it is removed.
     fileprivate init(_ value: Value?, isRemoved: Bool) {
         self = value.map { .set($0) } ?? (isRemoved ? .remove : .keep)
     }

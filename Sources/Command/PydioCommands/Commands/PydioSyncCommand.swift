@@ -58,7 +58,7 @@ struct PydioSyncCommand: AsyncParsableCommand, EndedBySignal {
     @OptionGroup var polling: PydioWatchOptions
     @OptionGroup var pydio: PydioOptions
 
-    /// A sync without an end is done when somebody stops it.
+    /// A continuous sync ends normally when the user stops it.
     var endsBySignal: Bool { watch }
 
     func validate() throws {
@@ -82,7 +82,7 @@ struct PydioSyncCommand: AsyncParsableCommand, EndedBySignal {
         }
         let report = SyncReport(json: json, wholeName: "\(remote)")
         if watch {
-            // Stopped while it waits for changes, it has done all there was to do.
+            // If it is stopped while waiting for changes, its work is done.
             let end: Void? = try await SignalWatch.interrupting { try await sync(folder, report) }
             guard end != nil || report.isSettled else { throw CommandFailure.interrupted }
         } else {

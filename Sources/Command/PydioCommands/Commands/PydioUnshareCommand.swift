@@ -15,7 +15,7 @@ struct PydioUnshareCommand: AsyncParsableCommand {
               pusher-cli pydio unshare plans:/docs --link https://example.org/public/x7f2
             """)
 
-    /// Links of one file, more than anybody makes.
+    /// The maximum number of links of one file.
     private static let maximumShares = 200
 
     @Argument(
@@ -56,7 +56,7 @@ struct PydioUnshareCommand: AsyncParsableCommand {
         switch try await isShared(in: workspace) {
         case false?: throw CommandFailure(.badData, "\(remote) is not shared")
         case nil:
-            // Servers that do not say so end all of them at once, and say that.
+            // Servers that cannot report shares end all of them at once, and confirm it.
             guard try await unshare(in: workspace).message != nil else {
                 throw CommandFailure(.unavailable, "the server does not say whether \(remote) is still shared")
             }
@@ -73,9 +73,9 @@ struct PydioUnshareCommand: AsyncParsableCommand {
         try await workspace.client.unshare(workspaceId: workspace.id, path: remote.path, elementType: "minisite")
     }
 
-    /// Nil if the server does not say: some versions fail to find what is shared.
+    /// Returns `nil` if the server does not tell: some versions fail to find shared items.
     private func isShared(in workspace: PydioWorkspace) async throws -> Bool? {
-        // Version 5.2.5 says nothing of a link, only of the workspace that it has made for it.
+        // Version 5.2.5 does not report a link, only the workspace that it created for it.
         for elementType in ["minisite", "repository"] {
             do {
                 let data = try await workspace.client.loadSharedElementData(

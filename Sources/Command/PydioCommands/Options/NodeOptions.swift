@@ -1,7 +1,7 @@
 import ArgumentParser
 import PydioSDK
 
-/// Files and folders that a command does the same with, one after the other.
+/// The files and folders that a command processes one after the other.
 struct NodeOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp("File or folder: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
@@ -18,7 +18,7 @@ struct NodeOptions: ParsableArguments {
         }
     }
 
-    /// All are tried, whatever goes wrong with one.
+    /// Runs the work for each one, continuing after failures.
     func run(
         _ work: @escaping @Sendable (RemotePath, PydioWorkspace, TransferReport) async throws -> Void
     ) async throws {

@@ -2,7 +2,7 @@ package import ArgumentParser
 package import CommandKit
 package import PydioSDK
 
-/// Which workspaces `listen` listens to.
+/// The selection of workspaces for `listen`.
 package struct PydioListenOptions: ParsableArguments {
     @Option(
         name: .customLong("pydio"),
@@ -27,7 +27,7 @@ package struct PydioListenOptions: ParsableArguments {
         }
     }
 
-    /// One for each server.
+    /// Returns one feed per server.
     package func feeds(_ client: PydioClientOptions) throws(CommandFailure) -> [any Feed] {
         let file = PydioLoginFile()
         var feeds: [any Feed] = []

@@ -3,7 +3,7 @@ package import CommandKit
 import Foundation
 package import PydioSDK
 
-/// Which login a command acts for.
+/// The login for a command.
 struct PydioOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,14 +13,14 @@ struct PydioOptions: ParsableArguments {
 
     @OptionGroup var network: NetworkArguments
 
-    /// The account that `login` has left.
+    /// Returns the account of `login`.
     func account() throws(CommandFailure) -> PydioAccount {
         let account = PydioAccount(try PydioLoginFile().login(server), options: try PydioClientOptions(network))
         StatusLine.wait(for: "the answer of \(account.serverName)")
         return account
     }
 
-    /// Does a command's work in the account's session.
+    /// Runs a command's work in the account's session.
     func run(_ work: @escaping @Sendable (PydioAccount) async throws -> Void) async throws {
         let account = try account()
         try await account.working { account in

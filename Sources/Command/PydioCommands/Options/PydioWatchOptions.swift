@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandKit
 import PydioSDK
 
-/// How workspaces are watched: the same for `pydio watch` and `listen`.
+/// The options for watching workspaces, in `pydio watch` and `listen`.
 struct PydioWatchOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

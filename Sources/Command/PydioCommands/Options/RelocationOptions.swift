@@ -1,7 +1,7 @@
 import ArgumentParser
 import PydioSDK
 
-/// What `cp` and `mv` take.
+/// The arguments of `cp` and `mv`.
 struct RelocationOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(

@@ -1,7 +1,7 @@
 import CommandKit
 import PydioSDK
 
-/// A user of a Pydio server as an administrator sees it, as a line.
+/// An administrator's view of a user of a Pydio server, as a line.
 struct AccountRecord: ListRecord {
     let account: PydioUserAccount
 
@@ -16,7 +16,7 @@ struct AccountRecord: ListRecord {
         return line.text
     }
 
-    /// `carol  Carol Jones  administrator  /sales  WEST, EAST`
+    /// Returns columns such as `carol  Carol Jones  administrator  /sales  WEST, EAST`.
     func columns(style: TextStyle) -> [TerminalText] {
         [
             style.channel(account.userId), TerminalText(account.displayName ?? ""),

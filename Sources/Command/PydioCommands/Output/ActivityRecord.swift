@@ -1,7 +1,7 @@
 import CommandKit
 import PydioSDK
 
-/// Something that somebody has done in a workspace, as a line.
+/// A user's action in a workspace, as a line.
 struct ActivityRecord: ListRecord {
     let activity: PydioActivity
     let workspace: PydioWorkspace
@@ -16,7 +16,7 @@ struct ActivityRecord: ListRecord {
         return line.text
     }
 
-    /// `2026-01-31 12:00  ada  plan.pdf was modified  /docs/plan.pdf`
+    /// Returns columns such as `2026-01-31 12:00  ada  plan.pdf was modified  /docs/plan.pdf`.
     func columns(style: TextStyle) -> [TerminalText] {
         [
             activity.date.map { style.dim(Record.minute($0)) } ?? "", style.channel(activity.author ?? ""),

@@ -1,6 +1,6 @@
 import CommandKit
 
-/// What an administrator has changed, as a line for programs.
+/// A change by an administrator, as JSON.
 struct AdministrationRecord {
     enum Kind: String {
         case userAdded = "user_added"
@@ -12,7 +12,7 @@ struct AdministrationRecord {
     }
 
     let kind: Kind
-    /// Of the user.
+    /// The id of the user.
     var id: String?
     var workspaceID: String?
     var rights: String?
@@ -25,7 +25,7 @@ struct AdministrationRecord {
         return line.text
     }
 
-    /// People need no word for what went as they wanted it.
+    /// Prints JSON on request; otherwise prints nothing on success.
     func write(json isWanted: Bool) {
         if isWanted { _ = StandardOutput.write(json: json) }
     }

@@ -6,7 +6,7 @@ struct BookmarkRecord: ListRecord {
     let bookmark: PydioBookmark
     let workspace: PydioWorkspace
 
-    /// The top of a workspace may be nothing.
+    /// The root of a workspace may be empty.
     var path: String { bookmark.path.isEmpty ? "/" : bookmark.path }
 
     var json: String {
@@ -17,7 +17,7 @@ struct BookmarkRecord: ListRecord {
         return line.text
     }
 
-    /// `plans:/docs  Documents`
+    /// Returns columns such as `plans:/docs  Documents`.
     func columns(style: TextStyle) -> [TerminalText] {
         [style.event(workspace.remote(path)), TerminalText(bookmark.title)]
     }

@@ -2,12 +2,12 @@ import CommandKit
 import Foundation
 import PydioSDK
 
-/// An entry of a server's log of changes, as a line.
+/// An entry of a server's change log, as a line.
 struct ChangeRecord: ListRecord {
     let change: PydioLoggedChange
     let workspaceID: String
 
-    /// As events of workspaces are called.
+    /// The name, as for events of workspaces.
     private var what: String {
         switch change.kind {
         case .create: "created"
@@ -17,7 +17,7 @@ struct ChangeRecord: ListRecord {
         }
     }
 
-    /// Where it is; of what is gone, where it was.
+    /// The path; the former one if the node is gone.
     private var path: String { change.target ?? change.source ?? "" }
 
     private var originalPath: String? { change.target != change.source && change.target != nil ? change.source : nil }
@@ -38,13 +38,13 @@ struct ChangeRecord: ListRecord {
         return line.text
     }
 
-    /// `44  moved  /a.txt -> /b.txt`
+    /// Returns columns such as `44  moved  /a.txt -> /b.txt`.
     func columns(style: TextStyle) -> [TerminalText] {
         let place = originalPath.map { "\($0) -> \(path)" } ?? path
         return [style.dim(String(change.sequence)), style.event(what), TerminalText(place)]
     }
 
-    /// The line after the last entry: where to go on from.
+    /// Returns the line after the last entry, with the position to continue from.
     static func end(of log: PydioChangesResponse, workspaceID: String) -> String {
         var line = JSONLine(type: "end")
         line.add("workspace_id", workspaceID)

@@ -4,9 +4,9 @@ import PydioSDK
 /// A comment on a node, as a line.
 struct CommentRecord: ListRecord {
     let comment: PydioComment
-    /// Its place among those on the node, from 1.
+    /// The number of the comment on its node, from 1.
     let number: Int
-    /// The node that was asked for.
+    /// The requested node.
     let path: String
     let workspace: PydioWorkspace
 
@@ -21,7 +21,7 @@ struct CommentRecord: ListRecord {
         return line.text
     }
 
-    /// `2  2026-01-31 12:00  ada  The roof is missing.`
+    /// Returns columns such as `2  2026-01-31 12:00  ada  The roof is missing.`
     func columns(style: TextStyle) -> [TerminalText] {
         [
             style.dim(String(number)), comment.date.map { style.dim(Record.minute($0)) } ?? "",

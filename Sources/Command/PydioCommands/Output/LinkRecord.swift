@@ -2,7 +2,7 @@ import CommandKit
 import Foundation
 import PydioSDK
 
-/// A public link that has been made, as a line.
+/// A created public link, as a line.
 struct LinkRecord {
     private let params: PublicLinkRequestParams
     private let url: URL
@@ -11,7 +11,7 @@ struct LinkRecord {
         (self.params, self.url) = (params, url)
     }
 
-    /// With what was asked for: the server may have bounded it.
+    /// Includes the requested limits, which the server may have reduced.
     var json: String {
         var line = JSONLine(type: "shared")
         line.add("workspace_id", params.workspaceId)
@@ -24,6 +24,6 @@ struct LinkRecord {
         return line.text
     }
 
-    /// The link alone, for pipes.
+    /// The link alone, for use in pipes.
     var text: TerminalText { TerminalText(url.absoluteString) }
 }

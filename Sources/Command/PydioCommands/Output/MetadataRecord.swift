@@ -17,7 +17,7 @@ struct MetadataRecord: ListRecord {
         return line.text
     }
 
-    /// `tags  Tags  roof,draft`
+    /// Returns columns such as `tags  Tags  roof,draft`.
     func columns(style: TextStyle) -> [TerminalText] {
         [style.channel(field.name), style.dim(field.label), style.event(field.value)]
     }

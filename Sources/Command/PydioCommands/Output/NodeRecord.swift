@@ -5,15 +5,15 @@ import PydioSDK
 /// A file or folder of a workspace, as a line.
 struct NodeRecord: ListRecord {
     let workspaceID: String
-    /// From the top of the workspace.
+    /// The path from the root of the workspace.
     let path: String
-    /// Bytes; nil of a folder.
+    /// The size in bytes; `nil` for a folder.
     let size: Int64?
     let modified: Date?
     var isRecycleBin = false
-    /// Who has locked it: `you` or `others`; nil is nobody.
+    /// The owner of the lock: `you` or `others`; `nil` if there is none.
     var lockedBy: String?
-    /// What people see of the path.
+    /// The displayed part of the path.
     var shownName: String
 
     init(_ node: NodeResponse, in workspace: PydioWorkspace, shownAs name: String) {
@@ -41,7 +41,7 @@ struct NodeRecord: ListRecord {
         return line.text
     }
 
-    /// `2026-01-31 12:00          42  plan.txt`, and `-` for the size of `docs/`.
+    /// Returns columns such as `2026-01-31 12:00          42  plan.txt`, with `-` as the size of `docs/`.
     func columns(style: TextStyle) -> [TerminalText] {
         let size = size.map(String.init) ?? "-"
         let date = modified.map { Record.minute($0) } ?? String(repeating: " ", count: 16)

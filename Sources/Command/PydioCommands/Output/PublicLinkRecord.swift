@@ -1,7 +1,7 @@
 import CommandKit
 import PydioSDK
 
-/// A public link as the server describes it, as a line.
+/// A public link according to the server, as a line.
 struct PublicLinkRecord: ListRecord {
     let link: PydioPublicLink
     let workspaceID: String
@@ -22,10 +22,11 @@ struct PublicLinkRecord: ListRecord {
         return line.text
     }
 
-    /// The address, or what else it has for a name.
+    /// The address, or else the id.
     var address: TerminalText { TerminalText(link.url?.absoluteString ?? link.linkId) }
 
-    /// `https://example.org/public/x7f2  password  expires in 7 days  1 of 3 downloads  plan.pdf`
+    /// Returns columns such as `https://example.org/public/x7f2  password  expires in 7 days  1 of 3 downloads
+    /// plan.pdf`.
     func columns(style: TextStyle) -> [TerminalText] {
         [style.channel(link.url?.absoluteString ?? link.linkId), protection, expiry, downloads, label]
     }

@@ -1,7 +1,7 @@
 import CommandKit
 import PydioSDK
 
-/// How much of a workspace's storage is in use, as a line.
+/// The storage use of a workspace, as a line.
 struct QuotaRecord: ListRecord {
     let quota: PydioQuota
     let workspace: PydioWorkspace
@@ -14,7 +14,7 @@ struct QuotaRecord: ListRecord {
         return line.text
     }
 
-    /// `plans  250 of 1000 bytes  25 %`, and `plans  250 bytes  no limit`
+    /// Returns columns such as `plans  250 of 1000 bytes  25 %`, or `plans  250 bytes  no limit`.
     func columns(style: TextStyle) -> [TerminalText] {
         guard let total = quota.total else {
             return [style.event(workspace.name), "\(String(quota.used)) bytes", "no limit"]

@@ -2,10 +2,10 @@ import CommandKit
 import Foundation
 import PydioSDK
 
-/// What the server's file system says of a node, as a line.
+/// A node's attributes in the server's file system, as a line.
 struct StatRecord: ListRecord {
     let stat: PydioNodeStat
-    /// From the top of the workspace.
+    /// The path from the root of the workspace.
     let path: String
     let workspace: PydioWorkspace
 
@@ -13,7 +13,7 @@ struct StatRecord: ListRecord {
         (self.stat, self.path, self.workspace) = (stat, path, workspace)
     }
 
-    /// Octal digits, without the kind.
+    /// The permissions in octal digits, without the file type.
     private var permissions: String? {
         stat.mode.map { mode in
             let digits = String(mode & 0o7777, radix: 8)
@@ -35,7 +35,7 @@ struct StatRecord: ListRecord {
         return line.text
     }
 
-    /// `2026-01-31 12:00  42  0644  5d41402abc4b2a76b9719d911017c592  plans:/a.txt`
+    /// Returns columns such as `2026-01-31 12:00  42  0644  5d41402abc4b2a76b9719d911017c592  plans:/a.txt`.
     func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             stat.mTime.map { style.dim(Record.minute($0)) }, stat.isFolder ? "-" : TerminalText(String(stat.size)),

@@ -4,7 +4,7 @@ import PydioSync
 /// A step of a sync, as a line.
 struct SyncStepRecord {
     let step: PydioSyncStep
-    /// Whether it is only what would be done.
+    /// Whether the step is only planned.
     var isPlanned = false
 
     var json: String {
@@ -29,7 +29,7 @@ struct SyncStepRecord {
         }
     }
 
-    /// For people.
+    /// The step as text.
     var words: String {
         switch step.kind {
         case .makeLocalFolder: "\(isPlanned ? "create folder here" : "created folder here"): \(step.path)"

@@ -1,6 +1,6 @@
 import CommandKit
 
-/// What has been done to a file or folder of a workspace, as a line.
+/// An operation on a file or folder of a workspace, as a line.
 struct TransferRecord {
     enum Kind: String {
         case downloaded, uploaded, created, moved, copied, removed, restored, unshared, bookmarked, unbookmarked
@@ -10,13 +10,13 @@ struct TransferRecord {
 
     let kind: Kind
     let workspaceID: String
-    /// From the top of the workspace; where it is by then.
+    /// The current path, from the root of the workspace.
     let path: String
-    /// Where it was.
+    /// The former path.
     var from: String?
-    /// Nil: in the same workspace.
+    /// The former workspace; `nil` if it is the same.
     var fromWorkspaceID: String?
-    /// On this side.
+    /// The local file.
     var file: String?
     var size: Int64?
 

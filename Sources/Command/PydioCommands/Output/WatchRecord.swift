@@ -1,7 +1,7 @@
 import CommandKit
 import PydioSDK
 
-/// What the server notifies the user of, as a line.
+/// A notification from the server to the user, as a line.
 struct WatchRecord {
     let node: NodeResponse
     let workspace: PydioWorkspace
@@ -23,6 +23,6 @@ struct WatchRecord {
         return line.text
     }
 
-    /// `plans:/docs  changes`
+    /// A line such as `plans:/docs  changes`.
     var text: TerminalText { [TerminalText(workspace.remote(node.fullPath)), TerminalText(what)].inColumns() }
 }

@@ -16,7 +16,7 @@ struct WorkspaceRecord: ListRecord {
         return line.text
     }
 
-    /// `Plans  plans  0  Drawings & notes`
+    /// Returns columns such as `Plans  plans  0  Drawings & notes`.
     func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.event(workspace.label ?? workspace.workspaceId), workspace.slug.map(style.channel),

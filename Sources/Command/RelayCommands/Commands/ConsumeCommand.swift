@@ -129,7 +129,7 @@
         }
     }
 
-    /// Where to begin in a stream.
+    /// The position at which to start reading a stream.
     struct ConsumeStart: Sendable {
         let start: EventConsumerOptions.Start
 

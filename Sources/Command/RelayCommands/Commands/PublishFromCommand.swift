@@ -47,7 +47,7 @@
             guard !group.isEmpty else { throw ValidationError("--group must not be empty.") }
         }
 
-        /// Events on their way from the stream; what waits longer for its turn would be delivered again.
+        /// The maximum number of events in flight; those that wait longer would be delivered again.
         private static let flight = 100
 
         func run() async throws {

@@ -3,7 +3,7 @@
     import ArgumentParser
     import EventRelay
 
-    /// The servers of NATS, and how to log in there, for the commands around the relay.
+    /// The NATS servers and credentials, for the commands of the relay.
     struct NATSOption: ParsableArguments {
         @Option(
             help: ArgumentHelp(
@@ -52,7 +52,7 @@
             guard Self.isName(prefix) else { throw ValidationError("--prefix must be letters, digits, - and _.") }
         }
 
-        /// Subjects that are read.
+        /// Checks a subject to read from.
         func check(subject: String) throws {
             let words = subject.split(separator: ".", omittingEmptySubsequences: false)
             let isWellFormed = words.enumerated().allSatisfy { index, word in
@@ -71,7 +71,7 @@
 
         static func isName(_ text: String) -> Bool { text.wholeMatch(of: #/[A-Za-z0-9_-]{1,128}/#) != nil }
 
-        /// - Throws: `CommandFailure` with what of it cannot be used.
+        /// - Throws: `CommandFailure` with the invalid setting.
         func options() throws -> NATSOptions {
             var options = try NATSOptions(nats ?? Environment["NATS_URL"] ?? "nats://127.0.0.1:4222")
             if nats != nil, options.credentials != nil {
@@ -96,7 +96,7 @@
         }
     }
 
-    /// The same for those that own something.
+    /// The options for commands that own something.
     struct RelayOption: ParsableArguments {
         @OptionGroup var nats: NATSOption
 

@@ -4,26 +4,26 @@
     import Foundation
 
     extension RelayStatus.Relay {
-        /// Whether it has written lately, as far as the clocks agree.
+        /// Whether the relay has written recently, as far as the clocks agree.
         var isAlive: Bool { Date().timeIntervalSince(lastHeartbeat) < observerWait / .seconds(1) }
 
-        /// Whether it has ended in good order, and given back what it had.
+        /// Whether the relay has shut down in order and released its slots.
         var hasLeft: Bool { isLeaving && slots.isEmpty && !isAlive }
     }
 
-    /// A relay, with what it owns.
+    /// A relay and its slots.
     struct RelayStatusRecord: ListRecord {
         private let relay: RelayStatus.Relay?
         private let slots: [RelayStatus.Slot]
         private let differs: Bool
         private let showsSlots: Bool
 
-        /// - Parameter differs: Whether others have other channels or accounts.
+        /// - Parameter differs: Whether other relays have different channels or accounts.
         init(_ relay: RelayStatus.Relay, differs: Bool, showsSlots: Bool) {
             (self.relay, slots, self.differs, self.showsSlots) = (relay, relay.slots, differs, showsSlots)
         }
 
-        /// What nobody owns.
+        /// Creates a record of the slots without an owner.
         init(free slots: [RelayStatus.Slot]) {
             (relay, self.slots, differs, showsSlots) = (nil, slots, false, false)
         }
@@ -70,7 +70,7 @@
         }
     }
 
-    /// The stream, with how fast it grows.
+    /// The stream and its rate of growth.
     struct RelayStreamRecord: OutputRecord {
         private let stream: RelayStatus.Stream
         private let name: String

@@ -21,7 +21,7 @@ struct PydioAdminCommand: AsyncParsableCommand {
         ])
 }
 
-/// A user's name, as an argument.
+/// A user name, as an argument.
 struct PydioUserArgument: ParsableArguments {
     @Argument(help: "The name that the user logs in with.")
     var user: String
@@ -31,7 +31,7 @@ struct PydioUserArgument: ParsableArguments {
     }
 }
 
-/// A new password for somebody else.
+/// A new password for another user.
 struct NewPasswordOption: ParsableArguments {
     @Flag(help: "Read the user's password from standard input. Without it, asks for it at the terminal, twice.")
     var passwordStdin = false
@@ -47,7 +47,7 @@ struct NewPasswordOption: ParsableArguments {
 }
 
 extension PydioAccount {
-    /// The workspace of the server that an argument names, whether or not the user may open it.
+    /// Returns the server's workspace with this name, even if the user may not open it.
     func anyWorkspace(_ name: String) async throws -> PydioWorkspace {
         try PydioWorkspace.named(name, among: try await client.listAllWorkspaces().map { PydioWorkspace($0, client) })
     }
