@@ -1,4 +1,4 @@
-// `import MatrixSDK` alone is enough: these make the types in its signatures, and those in old programs, usable.
+// `import MatrixSDK` is enough: these imports make the types in its signatures, and in old programs, available.
 @_exported public import Foundation
 @_exported public import JSONBytes
 @_exported public import LinuxCombine

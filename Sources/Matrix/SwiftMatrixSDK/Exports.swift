@@ -1,3 +1,3 @@
-// The calls of MatrixSDK with callbacks, as programs for Matrix's iOS SDK make them. MatrixSDK itself has `async` methods.
-// `import SwiftMatrixSDK` alone is enough: it brings MatrixSDK with it.
+// Callback variants of MatrixSDK's calls, as used by programs for Matrix's iOS SDK. MatrixSDK itself has `async`
+// methods. `import SwiftMatrixSDK` is enough: it includes MatrixSDK.
 @_exported public import MatrixSDK

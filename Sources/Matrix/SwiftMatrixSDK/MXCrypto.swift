@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: keys, devices and messages.
+/// Callback variants: keys, devices and messages.
 extension MXCrypto {
     /// `ensureEncryption(inRoom:)` with a callback.
     @discardableResult
@@ -67,7 +67,7 @@ extension MXCrypto {
     }
 }
 
-/// With callbacks: the user's identity.
+/// Callback variants: the user's identity.
 extension MXCrossSigning {
     /// `refreshState()` with a callback.
     @discardableResult
@@ -84,7 +84,7 @@ extension MXCrossSigning {
     }
 }
 
-/// With callbacks: the backup of keys.
+/// Callback variants: the backup of keys.
 extension MXKeyBackup {
     /// `refreshState()` with a callback.
     @discardableResult
@@ -92,7 +92,7 @@ extension MXKeyBackup {
         rest.operation(completion) { try await self.refreshState() }
     }
 
-    /// `createKeyBackupVersion(isReplacement:)` with a callback that is given the version.
+    /// `createKeyBackupVersion(isReplacement:)` with a callback that receives the version.
     @discardableResult
     public func createKeyBackupVersion(
         isReplacement: Bool = false, completion: @escaping (MXResponse<String>) -> Void
@@ -121,7 +121,7 @@ extension MXKeyBackup {
     }
 }
 
-/// With callbacks: the user's secrets on the homeserver.
+/// Callback variants: the user's secrets on the homeserver.
 extension MXRecoveryService {
     /// `status()` with a callback.
     @discardableResult
@@ -129,9 +129,10 @@ extension MXRecoveryService {
         rest.operation(completion) { try await self.status() }
     }
 
-    /// `createRecovery(withPassphrase:isReplacement:showing:)` with a callback that is given the recovery key.
+    /// `createRecovery(withPassphrase:isReplacement:showing:)` with a callback that receives the recovery key.
     ///
-    /// - Parameter show: As there: whoever shows the key only when it is in use may never show it.
+    /// - Parameter show: As in the `async` method: a program that shows the key only once it is in use may never show
+    ///   it.
     @discardableResult
     public func createRecovery(
         withPassphrase passphrase: String? = nil, isReplacement: Bool = false,
@@ -152,7 +153,7 @@ extension MXRecoveryService {
     }
 }
 
-/// With callbacks: verification.
+/// Callback variants: verification.
 extension MXKeyVerificationManager {
     /// `requestVerificationByToDevice(withUserId:deviceId:)` with a callback.
     @discardableResult

@@ -1,8 +1,8 @@
 public import MatrixSDK
 
-/// With a callback: paginating.
+/// Callback variant of pagination.
 extension MXEventTimeline {
-    /// `paginate(_:direction:onlyFromStore:)` with a callback, which comes after those of the listeners.
+    /// `paginate(_:direction:onlyFromStore:)` with a callback, which is called after the listeners.
     @discardableResult
     public func paginate(
         _ count: UInt, direction: MXTimelineDirection, onlyFromStore: Bool,

@@ -1,12 +1,12 @@
 import MatrixSDK
 public import Realtime
 
-/// A call under way. Its callback arrives on the client's `completionQueue`, exactly once, also after `cancel()`, and
+/// A pending call. Its callback arrives on the client's `completionQueue` exactly once, even after `cancel()`, and
 /// after the events that the call brought.
 public typealias MXHTTPOperation = RequestOperation
 
 extension RequestOperation {
-    /// Runs `body`, and adds what it reports and gives to the line of callbacks; the last once.
+    /// Runs `body`, and adds its progress and its result to the line of callbacks. The result is added once.
     static func start<Value: Sendable>(
         in line: CompletionLine, _ completion: @escaping (MXProgress<Value>) -> Void,
         _ body: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> Value
@@ -25,7 +25,7 @@ extension RequestOperation {
         }
     }
 
-    /// Runs `body`, and adds what it gives to the line of callbacks, once.
+    /// Runs `body`, and adds its result to the line of callbacks, once.
     static func start<Value: Sendable>(
         in line: CompletionLine, _ completion: @escaping (MXResponse<Value>) -> Void,
         _ body: @escaping @Sendable () async throws -> Value
@@ -47,8 +47,8 @@ extension RequestOperation {
     }
 }
 
-/// `@unchecked Sendable`: the closure is only carried to the queue that it was made for, and called only there. Closures
-/// of `@MainActor` classes are made on the main thread and come back to it.
+/// `@unchecked Sendable`: the closure is only passed to the queue it was made for, and only called there. Closures of
+/// `@MainActor` classes are created on the main thread and return to it.
 private struct Callback<Value>: @unchecked Sendable {
     let call: (Value) -> Void
 }
@@ -61,14 +61,14 @@ extension Progress {
 }
 
 extension MXRestClient {
-    /// The callback form of a call.
+    /// Runs the callback variant of a call.
     func operation<Value: Sendable>(
         _ completion: @escaping (MXResponse<Value>) -> Void, _ body: @escaping @Sendable () async throws -> Value
     ) -> MXHTTPOperation {
         MXHTTPOperation.start(in: completions, completion, body)
     }
 
-    /// The callback form of a call with a progress.
+    /// Runs the callback variant of a call with progress.
     func operation<Value: Sendable>(
         _ completion: @escaping (MXProgress<Value>) -> Void,
         _ body: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> Value

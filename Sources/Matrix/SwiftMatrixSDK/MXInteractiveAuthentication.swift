@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With a callback: answering what a server asks for.
+/// Callback variant of answering an authentication challenge.
 extension MXInteractiveChallenge {
     /// `submit(_:)` with a callback.
     @discardableResult

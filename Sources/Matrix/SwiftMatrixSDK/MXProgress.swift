@@ -1,13 +1,13 @@
-/// How an operation with a progress is doing.
+/// The progress or result of an operation.
 public enum MXProgress<T> {
-    /// It goes on.
+    /// The operation continues.
     case progress(Progress)
-    /// It is done.
+    /// The operation has succeeded.
     case success(T)
-    /// It has failed.
+    /// The operation has failed.
     case failure(any Error)
 
-    /// Whether this is the last that is heard of it.
+    /// Whether this is the final report.
     public var isComplete: Bool {
         switch self {
         case .progress: false
@@ -15,12 +15,12 @@ public enum MXProgress<T> {
         }
     }
 
-    /// What it gave; nil if it did not yet, or failed.
+    /// The result; `nil` if the operation is pending or has failed.
     public var value: T? {
         if case .success(let value) = self { value } else { nil }
     }
 
-    /// Why it failed; nil if it did not.
+    /// The error; `nil` if the operation has not failed.
     public var error: (any Error)? {
         if case .failure(let error) = self { error } else { nil }
     }

@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: accounts, passwords, third-party identifiers.
+/// Callback variants: accounts, passwords, third-party identifiers.
 extension MXRestClient {
     /// `register(username:password:deviceId:deviceDisplayName:isLoggedIn:)` with a callback.
     @discardableResult

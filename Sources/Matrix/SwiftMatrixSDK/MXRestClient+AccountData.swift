@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: the user's account data and tags.
+/// Callback variants: the user's account data and tags.
 extension MXRestClient {
     /// `accountData(ofType:)` with a callback.
     @discardableResult

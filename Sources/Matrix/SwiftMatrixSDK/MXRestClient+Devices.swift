@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: the user's devices.
+/// Callback variants: the user's devices.
 extension MXRestClient {
     /// `devices()` with a callback.
     @discardableResult

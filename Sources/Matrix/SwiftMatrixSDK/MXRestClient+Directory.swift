@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: the directory of public rooms, and aliases.
+/// Callback variants: the directory of public rooms, and aliases.
 extension MXRestClient {
     /// `publicRooms(onServer:limit:since:filter:thirdPartyInstanceId:includeAllNetworks:)` with a callback.
     @discardableResult

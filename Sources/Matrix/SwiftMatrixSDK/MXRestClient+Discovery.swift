@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: what a server is, and what it can do.
+/// Callback variants: discovery and capabilities of a server.
 extension MXRestClient {
     /// `discoverHomeserver(of:options:)` with a callback on the main queue.
     @discardableResult

@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: a room's history, contexts, relations, threads.
+/// Callback variants: a room's history, contexts, relations, threads.
 extension MXRestClient {
     /// `messages(forRoom:from:to:direction:limit:filter:)` with a callback.
     @discardableResult

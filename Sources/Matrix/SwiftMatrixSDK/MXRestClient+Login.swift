@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: logging in and out.
+/// Callback variants: logging in and out.
 extension MXRestClient {
     /// `loginFlows()` with a callback.
     @discardableResult

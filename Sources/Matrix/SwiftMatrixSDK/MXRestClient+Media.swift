@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: uploads and downloads.
+/// Callback variants: uploads and downloads.
 extension MXRestClient {
     /// `maximumUploadSize()` with a callback.
     @discardableResult
@@ -8,7 +8,8 @@ extension MXRestClient {
         operation(completion) { try await self.maximumUploadSize() }
     }
 
-    /// `uploadContent(_:fileName:mimeType:onProgress:)` with a callback: some `progress`, then `success` or `failure`.
+    /// `uploadContent(_:fileName:mimeType:onProgress:)` with a callback: any number of `progress`, then `success` or
+    /// `failure`.
     @discardableResult
     public func uploadContent(
         _ data: Data, fileName: String? = nil, mimeType: String = "application/octet-stream",
@@ -19,7 +20,8 @@ extension MXRestClient {
         }
     }
 
-    /// `uploadFile(_:fileName:mimeType:onProgress:)` with a callback: some `progress`, then `success` or `failure`.
+    /// `uploadFile(_:fileName:mimeType:onProgress:)` with a callback: any number of `progress`, then `success` or
+    /// `failure`.
     @discardableResult
     public func uploadFile(
         _ file: URL, fileName: String? = nil, mimeType: String = "application/octet-stream",
@@ -30,7 +32,8 @@ extension MXRestClient {
         }
     }
 
-    /// `downloadContent(_:to:acceptedTypes:onProgress:)` with a callback: some `progress`, then `success` or `failure`.
+    /// `downloadContent(_:to:acceptedTypes:onProgress:)` with a callback: any number of `progress`, then `success` or
+    /// `failure`.
     @discardableResult
     public func downloadContent(
         _ uri: String, to file: URL, acceptedTypes: [String]? = nil,
@@ -41,8 +44,8 @@ extension MXRestClient {
         }
     }
 
-    /// `downloadContent(_:intoFolder:acceptedTypes:onProgress:)` with a callback: some `progress`, then `success` or
-    /// `failure`.
+    /// `downloadContent(_:intoFolder:acceptedTypes:onProgress:)` with a callback: any number of `progress`, then
+    /// `success` or `failure`.
     @discardableResult
     public func downloadContent(
         _ uri: String, intoFolder folder: URL, acceptedTypes: [String]? = nil,

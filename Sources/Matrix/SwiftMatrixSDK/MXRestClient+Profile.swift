@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: how users show.
+/// Callback variants: user profiles.
 extension MXRestClient {
     /// `profile(ofUser:)` with a callback.
     @discardableResult

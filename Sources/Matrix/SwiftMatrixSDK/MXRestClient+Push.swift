@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: push rules, pushers, notifications.
+/// Callback variants: push rules, pushers, notifications.
 extension MXRestClient {
     /// `pushRules()` with a callback.
     @discardableResult

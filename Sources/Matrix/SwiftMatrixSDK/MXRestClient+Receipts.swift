@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: receipts, typing, presence.
+/// Callback variants: receipts, typing, presence.
 extension MXRestClient {
     /// `sendReadReceipt(toRoom:forEvent:threadId:isPrivate:)` with a callback.
     @discardableResult

@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: creating, joining and leaving rooms, and who is in them.
+/// Callback variants: creating, joining and leaving rooms, and managing their members.
 extension MXRestClient {
     /// `createRoom(parameters:)` with a callback.
     @discardableResult

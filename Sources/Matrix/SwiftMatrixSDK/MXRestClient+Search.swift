@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: searching messages and users.
+/// Callback variants: searching messages and users.
 extension MXRestClient {
     /// `searchMessages(_:inRooms:limit:before:after:byRank:nextBatch:)` with a callback.
     @discardableResult

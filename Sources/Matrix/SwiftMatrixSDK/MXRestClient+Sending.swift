@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: sending into rooms and to devices.
+/// Callback variants: sending to rooms and to devices.
 extension MXRestClient {
     /// `sendEvent(toRoom:eventType:content:transactionId:)` with a callback.
     @discardableResult

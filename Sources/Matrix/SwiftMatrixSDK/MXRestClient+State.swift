@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: state of rooms, and their members.
+/// Callback variants: room state and members.
 extension MXRestClient {
     /// `state(ofRoom:)` with a callback.
     @discardableResult

@@ -1,8 +1,9 @@
 public import MatrixSDK
 
-/// With callbacks: syncs and filters.
+/// Callback variants: syncs and filters.
 extension MXRestClient {
-    /// `sync(since:timeout:filter:setPresence:fullState:useStateAfter:needsFreshConnection:patience:onProgress:)` with a callback.
+    /// `sync(since:timeout:filter:setPresence:fullState:useStateAfter:needsFreshConnection:patience:onProgress:)`
+    /// with a callback.
     @discardableResult
     public func sync(
         since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,

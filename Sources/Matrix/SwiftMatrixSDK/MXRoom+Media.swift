@@ -1,13 +1,13 @@
 import Basics
 public import MatrixSDK
 
-/// With callbacks: sending files.
+/// Callback variants: sending files.
 extension MXRoom {
     /// Uploads an image and sends it.
     ///
     /// - Parameters:
-    ///   - size: In pixels; nil takes what the file says.
-    ///   - progress: Of the upload, on the session's completion queue.
+    ///   - size: The size in pixels; `nil` reads it from the file.
+    ///   - progress: Reports the upload on the session's completion queue.
     @discardableResult
     public func sendImage(
         _ file: URL, mimeType: String, size: CGSize? = nil, caption: String? = nil, thumbnail: URL? = nil,
@@ -24,8 +24,8 @@ extension MXRoom {
     ///
     /// - Parameters:
     ///   - thumbnail: An image file.
-    ///   - duration: In seconds; NaN is unknown.
-    ///   - progress: Of the upload, on the session's completion queue.
+    ///   - duration: Seconds; NaN if unknown.
+    ///   - progress: Reports the upload on the session's completion queue.
     @discardableResult
     public func sendVideo(
         _ file: URL, thumbnail: URL? = nil, mimeType: String = "video/mp4", duration: TimeInterval? = nil,
@@ -38,9 +38,9 @@ extension MXRoom {
         return send(media, progress, completion)
     }
 
-    /// Uploads a file and sends it, as a file whatever its type is.
+    /// Uploads a file and sends it as a file, whatever its type.
     ///
-    /// - Parameter progress: Of the upload, on the session's completion queue.
+    /// - Parameter progress: Reports the upload on the session's completion queue.
     @discardableResult
     public func sendFile(
         _ file: URL, mimeType: String, caption: String? = nil, threadId: String? = nil,
@@ -51,11 +51,11 @@ extension MXRoom {
         return send(media, progress, completion)
     }
 
-    /// Uploads a recording and sends it.
+    /// Uploads an audio recording and sends it.
     ///
     /// - Parameters:
-    ///   - duration: In seconds; NaN is unknown.
-    ///   - progress: Of the upload, on the session's completion queue.
+    ///   - duration: Seconds; NaN if unknown.
+    ///   - progress: Reports the upload on the session's completion queue.
     @discardableResult
     public func sendAudioFile(
         _ file: URL, mimeType: String, duration: TimeInterval? = nil, caption: String? = nil, threadId: String? = nil,

@@ -1,12 +1,12 @@
 public import MatrixSDK
 
-/// Whom to invite.
+/// A user to invite.
 @nonexhaustive
 public enum MXRoomInvitee: Sendable, Hashable {
     case userId(String)
 }
 
-/// With callbacks: who is in the room.
+/// Callback variants: membership of the room.
 extension MXRoom {
     /// `join()` with a callback.
     @discardableResult

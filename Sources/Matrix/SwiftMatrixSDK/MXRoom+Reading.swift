@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: reading and typing.
+/// Callback variants: reading and typing.
 extension MXRoom {
     /// `sendTypingNotification(typing:timeout:)` with a callback.
     @discardableResult
@@ -10,7 +10,7 @@ extension MXRoom {
         rest.operation(completion) { try await self.sendTypingNotification(typing: typing, timeout: timeout) }
     }
 
-    /// `markAllAsRead()` with a callback, which may be left out.
+    /// `markAllAsRead()` with an optional callback.
     @discardableResult
     public func markAllAsRead(completion: ((MXResponse<Void>) -> Void)? = nil) -> MXHTTPOperation {
         rest.operation(completion ?? { _ in }) { try await self.markAllAsRead() }

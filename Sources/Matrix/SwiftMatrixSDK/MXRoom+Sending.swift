@@ -1,8 +1,8 @@
 public import MatrixSDK
 
-/// With callbacks: sending.
+/// Callback variants: sending.
 extension MXRoom {
-    /// Sends an event of any type, with a callback that is given its id. It takes its place in the queue at once.
+    /// Sends an event of any type. It takes its place in the queue at once; the callback receives its id.
     @discardableResult
     public func sendEvent(
         _ type: MXEventType, content: [String: Any], completion: @escaping (MXResponse<String?>) -> Void
@@ -11,7 +11,8 @@ extension MXRoom {
         return sendEvent(type, content: content, localEcho: &echo, completion: completion)
     }
 
-    /// The same, with what stands for the event until the server has confirmed it; nil if it cannot be sent.
+    /// Sends an event, and sets `localEcho` to represent it until the server has confirmed it; `nil` if it cannot be
+    /// sent.
     @discardableResult
     public func sendEvent(
         _ type: MXEventType, content: [String: Any], localEcho: inout MXEvent?,
@@ -22,7 +23,7 @@ extension MXRoom {
         return rest.operation(completion) { try await event.get().send() }
     }
 
-    /// Sends a text, with a callback that is given its id.
+    /// Sends a text message. The callback receives its id.
     @discardableResult
     public func sendTextMessage(
         _ text: String, formattedText: String? = nil, threadId: String? = nil, replaces: String? = nil,
@@ -32,7 +33,7 @@ extension MXRoom {
             .roomMessage, content: content("m.text", text, formattedText, threadId, replaces), completion: completion)
     }
 
-    /// The same, with what stands for the message until the server has confirmed it.
+    /// Sends a text message, and sets `localEcho` to represent it until the server has confirmed it.
     @discardableResult
     public func sendTextMessage(
         _ text: String, formattedText: String? = nil, threadId: String? = nil, replaces: String? = nil,
@@ -43,7 +44,7 @@ extension MXRoom {
             completion: completion)
     }
 
-    /// Sends what the user does, with a callback that is given its id.
+    /// Sends an emote, an action of the user. The callback receives its id.
     @discardableResult
     public func sendEmote(
         _ text: String, formattedText: String? = nil, threadId: String? = nil,
@@ -53,7 +54,7 @@ extension MXRoom {
             .roomMessage, content: content("m.emote", text, formattedText, threadId, nil), completion: completion)
     }
 
-    /// The same, with what stands for the message until the server has confirmed it.
+    /// Sends an emote, and sets `localEcho` to represent it until the server has confirmed it.
     @discardableResult
     public func sendEmote(
         _ text: String, formattedText: String? = nil, threadId: String? = nil, localEcho: inout MXEvent?,
@@ -64,7 +65,7 @@ extension MXRoom {
             completion: completion)
     }
 
-    /// Replaces the text of a message of our own, with a callback that is given the id of the edit.
+    /// Replaces the text of one of the user's messages. The callback receives the id of the edit.
     @discardableResult
     public func editMessage(
         _ eventId: String, markdown text: String, completion: @escaping (MXResponse<String?>) -> Void
@@ -74,7 +75,7 @@ extension MXRoom {
             completion: completion)
     }
 
-    /// Answers an event, with a callback that is given the answer's id.
+    /// Replies to an event. The callback receives the reply's id.
     @discardableResult
     public func sendReply(
         to event: MXEvent, text: String, formattedText: String? = nil,
@@ -92,7 +93,7 @@ extension MXRoom {
         return rest.operation(completion) { _ = try await send.get()?() }
     }
 
-    /// Takes a reaction of our own back, with a callback.
+    /// Removes the user's own reaction, with a callback.
     @discardableResult
     public func unreact(
         _ key: String, toEvent eventId: String, completion: @escaping (MXResponse<Void>) -> Void
@@ -100,7 +101,7 @@ extension MXRoom {
         rest.operation(completion) { try await self.unreact(key, toEvent: eventId) }
     }
 
-    /// Takes away what an event says, with a callback.
+    /// Removes an event's content, with a callback.
     @discardableResult
     public func redactEvent(
         _ eventId: String, reason: String?, completion: @escaping (MXResponse<Void>) -> Void

@@ -1,8 +1,8 @@
 public import MatrixSDK
 
-/// With callbacks: members and the timeline.
+/// Callback variants: members and the timeline.
 extension MXRoom {
-    /// Hands over the live timeline.
+    /// Passes the live timeline to `done`.
     public func liveTimeline(_ done: @escaping (MXEventTimeline) -> Void) { done(liveTimeline) }
 
     /// `members()` with a callback.

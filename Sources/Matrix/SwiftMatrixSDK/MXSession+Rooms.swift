@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// With callbacks: coming and going.
+/// Callback variants: joining and leaving rooms.
 extension MXSession {
     /// `createRoom(parameters:)` with a callback.
     @discardableResult

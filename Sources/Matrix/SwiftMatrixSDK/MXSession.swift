@@ -1,13 +1,13 @@
 public import MatrixSDK
 
-/// With callbacks: a session's life.
+/// Callback variants: the session's life cycle.
 extension MXSession {
     /// `setStore(_:)` with a callback.
     public func setStore(_ store: any MXStore, completion: @escaping (MXResponse<Void>) -> Void) {
         _ = matrixRestClient.operation(completion, queuedStore(store))
     }
 
-    /// `start(withSyncFilterId:)` with a callback, which is called once in any case.
+    /// `start(withSyncFilterId:)` with a callback, which is always called once.
     @discardableResult
     public func start(
         withSyncFilterId filterId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
@@ -15,7 +15,7 @@ extension MXSession {
         matrixRestClient.operation(completion, queuedStart(withSyncFilterId: filterId))
     }
 
-    /// Syncs again.
+    /// Resumes syncing.
     ///
     /// - Parameter done: Called when the session is up to date, or cannot be.
     public func resume(_ done: (() -> Void)? = nil) {

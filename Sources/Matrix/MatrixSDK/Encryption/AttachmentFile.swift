@@ -5,11 +5,11 @@ import JSONBytes
 import MatrixEncryption
 public import MatrixProtocol
 
-/// Files on their way into encrypted rooms and out of them, piece by piece: they may be larger than the memory.
+/// Encrypts and decrypts files of encrypted rooms piece by piece: they may be larger than memory.
 enum AttachmentFile {
     private static let pieceSize = 1 << 20
 
-    /// Encrypts a file into a new one that only its owner can read, and deletes that when `body` is done with it.
+    /// Encrypts a file into a new one that only its owner can read, and deletes it after `body` has used it.
     static func encrypted<Value: Sendable>(
         _ file: URL, _ body: @Sendable (_ ciphertext: URL) async throws -> Value
     ) async throws -> (Value, EncryptedFile) {
@@ -29,9 +29,9 @@ enum AttachmentFile {
         return encryptor.finish()
     }
 
-    /// Decrypts a download, of which no byte is shown unless all of it is what was sent.
+    /// Decrypts a download. Outputs nothing unless the entire file is what was sent.
     ///
-    /// - Parameter clear: Is made anew, for its owner alone.
+    /// - Parameter clear: The decrypted file. Created anew, readable only by its owner.
     static func decrypt(_ ciphertext: URL, _ file: EncryptedFile, to clear: URL) throws {
         let source = try opened(ciphertext)
         defer { try? source.close() }
@@ -70,12 +70,11 @@ enum AttachmentFile {
     }
 }
 
-/// Where an upload lies.
 enum UploadedFile: Sendable {
     case plain(String)
     case encrypted(EncryptedFile)
 
-    /// Its address, or all that is needed to read it, as a content has it under `url` or `file`.
+    /// Adds the upload's URL, or everything needed to read it, to a content, under `url` or `file`.
     func put(into content: inout [String: Any], _ urlKey: String, _ fileKey: String) {
         switch self {
         case .plain(let url): content[urlKey] = url
@@ -87,7 +86,7 @@ enum UploadedFile: Sendable {
 }
 
 extension MXRestClient {
-    /// Uploads a file for a room: of one that is encrypted, the homeserver learns no more than its size.
+    /// Uploads a file for a room. If the room is encrypted, the homeserver learns only the file's size.
     func uploadFile(
         _ file: URL, mimeType: String, isEncrypted: Bool,
         onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
@@ -100,10 +99,10 @@ extension MXRestClient {
         return .encrypted(encrypted)
     }
 
-    /// Downloads the file of a message that was read, to where it is there when all has come, and not before.
+    /// Downloads and decrypts the file of a message. It appears only when complete.
     ///
-    /// - Parameter file: Is replaced.
-    /// - Throws: `MatrixError` of code `badResponse` for a file that is not what its sender has encrypted.
+    /// - Parameter file: The destination, replaced if it exists.
+    /// - Throws: `MatrixError` with code `badResponse` if the file is not what its sender encrypted.
     @discardableResult
     public func downloadMedia(
         of event: MXEvent, to file: URL, onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
@@ -111,8 +110,8 @@ extension MXRestClient {
         try await download(MXAttachmentSource(of: event), to: .file(file), onProgress)
     }
 
-    /// The same into a folder, under the name that the sender gave the file as far as that can be a name. No file is
-    /// replaced: a number makes the name new.
+    /// Downloads media into a folder, under its sender's name if that is a usable file name. Never replaces a file: a
+    /// number makes the name unique.
     @discardableResult
     public func downloadMedia(
         of event: MXEvent, intoFolder folder: URL, onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
@@ -120,11 +119,11 @@ extension MXRestClient {
         try await download(MXAttachmentSource(of: event), to: .folder(folder), onProgress)
     }
 
-    /// The same with a bound, which the sender of the file may not keep.
+    /// Downloads media with a size limit, which its sender may have exceeded.
     ///
     /// - Parameters:
-    ///   - isThumbnail: The encrypted picture that the message has instead of the file.
-    ///   - maximumSize: Bytes.
+    ///   - isThumbnail: Whether to download the encrypted thumbnail instead.
+    ///   - maximumSize: The limit in bytes.
     @discardableResult
     package func downloadMedia(
         of event: MXEvent, isThumbnail: Bool = false, to file: URL, maximumSize: Int,
@@ -134,7 +133,7 @@ extension MXRestClient {
         return try await download(source, to: .file(file), maximumSize: maximumSize, onProgress)
     }
 
-    /// Downloads a file that a message carries, and decrypts it if it is encrypted.
+    /// Downloads the file of a message, and decrypts it if it is encrypted.
     private func download(
         _ attachment: MXAttachmentSource, to target: PartialFile.Target, acceptedTypes: [String]? = nil,
         maximumSize: Int = .max, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
@@ -166,15 +165,15 @@ extension MXRestClient {
     }
 }
 
-/// The file of a message, and how it is read.
+/// The file of a message, and how to read it.
 struct MXAttachmentSource: Sendable {
     let url: String
-    /// Nil: it is not encrypted.
+    /// The keys; `nil` if the file is not encrypted.
     let encrypted: EncryptedFile?
     let fileName: String?
     let mimeType: String?
 
-    /// - Throws: If the event carries no file, or one that cannot be read.
+    /// - Throws: If the event has no file, or one that cannot be read.
     init(of event: MXEvent) throws(MatrixError) {
         let content = event.contentJSON
         fileName = content["filename"]?.string ?? content["body"]?.string

@@ -3,18 +3,17 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 
-/// Asks the homeserver what the machine of a session wants to know, and sends what it has to send.
+/// Sends the requests of a session's encryption machine to the homeserver.
 ///
-/// The machine decides what, when and how often; each of its requests is under way once.
+/// The machine decides what to send, when and how often. Each of its requests is pending only once.
 final class CryptoDriver: Sendable {
     private struct State {
         var isDue = false
         var isRunning = false
         var isClosed = false
-        /// Counts what has come back.
         var answers = 0
         var waiters: [UUID: Waiter] = [:]
-        /// Waits for the time of the next retry.
+        /// Fires at the time of the next retry.
         var timer: Task<Void, Never>?
     }
 
@@ -23,7 +22,7 @@ final class CryptoDriver: Sendable {
         let isOver: @Sendable (State) -> Bool
     }
 
-    /// How long a store that fails is left alone.
+    /// How long to leave a failing store alone.
     private static let storePause = Duration.seconds(5)
 
     private let state = Lock(State())
@@ -47,7 +46,7 @@ final class CryptoDriver: Sendable {
 
     // MARK: Requests
 
-    /// The machine may have something to send.
+    /// Sends what the machine may have to send.
     func wake() {
         guard core.withLock({ $0.core })?.account.encrypts == true else { return }
         let begins = state.withLock { state in
@@ -59,7 +58,7 @@ final class CryptoDriver: Sendable {
         if begins { Task { self.run() } }
     }
 
-    /// The homeserver answers again: what waits for the end of a pause is sent now.
+    /// Called when the homeserver answers again: sends everything that waits for the end of a pause.
     func retryNow() {
         Task {
             guard let core = core.withLock({ $0.core }), core.account.encrypts else { return }
@@ -97,7 +96,7 @@ final class CryptoDriver: Sendable {
         }
     }
 
-    /// Changes the state, and lets those go on who have waited for that.
+    /// Changes the state, and resumes the waiters whose condition is met.
     private func change<Value>(_ body: (inout State) -> Value) -> Value {
         let (value, over) = state.withLock { state in
             let value = body(&state)
@@ -153,16 +152,16 @@ final class CryptoDriver: Sendable {
                 }
                 break
             } catch {
-                // What has come back must not be lost: the machine would wait for it.
+                // The answer must not be lost: the machine would keep waiting for it.
                 core.report(encryptionFailure: error)
                 guard (try? await Task.sleep(for: Self.storePause)) != nil else { return }
             }
         }
-        wake()  // first: who waits for the end must not find a pause between the answer and what follows from it
+        wake()  // first: waiters must not see a pause between the answer and what follows from it
         change { $0.answers += 1 }
     }
 
-    /// An event of a verification, encrypted if the room is.
+    /// Sends an event of a verification, encrypted if the room is.
     private func sendToRoom(
         _ roomId: String, _ type: String, _ transactionId: String, body: String
     ) async throws -> JSONView {
@@ -176,12 +175,12 @@ final class CryptoDriver: Sendable {
         return answer.view
     }
 
-    /// A server that does not know the call may learn it, and a full one may have room, or the user agree to its terms.
+    /// Errors that may pass: the server may learn the call or gain space, or the user may agree to its terms.
     private static let passing: Set<String> = [
         kMXErrCodeStringUnrecognized, kMXErrCodeStringResourceLimitExceeded, kMXErrCodeStringConsentNotGiven,
     ]
 
-    /// Whether the server would say the same again.
+    /// Returns whether the server would answer the same again.
     static func isFinal(_ error: any Error) -> Bool {
         switch (error as? MatrixError)?.code {
         case .roomNotFound, .encryptionNotAvailable, .identityChanged, .invalidArgument: return true
@@ -191,13 +190,13 @@ final class CryptoDriver: Sendable {
         return (400..<500).contains(error.status) && ![401, 408, 429].contains(error.status)
     }
 
-    /// What the server says of it; empty if it says nothing.
+    /// Returns the server's error code, or an empty string if it sent none.
     static func code(of error: any Error) -> String {
         guard let error = error as? MXError else { return "" }
         return error.status == 413 ? CryptoMachine.tooLarge : error.errcode  // proxies have no codes
     }
 
-    /// Milliseconds, a day at most.
+    /// Returns the delay in milliseconds, at most a day.
     private static func retryAfter(_ error: any Error) -> UInt64 {
         let wait = min((error as? MXError)?.retryAfter ?? .zero, .seconds(86_400))
         return UInt64(max(wait / .milliseconds(1), 0))
@@ -205,7 +204,7 @@ final class CryptoDriver: Sendable {
 
     // MARK: Waiting
 
-    /// Returns when nothing is under way any more, or at the deadline.
+    /// Waits until nothing is pending, or until the deadline.
     func settle(until deadline: ContinuousClock.Instant) async {
         while ContinuousClock.now < deadline, !Task.isCancelled {
             await wait(until: deadline) { !$0.isRunning }
@@ -217,10 +216,10 @@ final class CryptoDriver: Sendable {
         }
     }
 
-    /// How much has come back. To be asked before what is waited for is looked at.
+    /// The number of answers received. Read it before checking the condition to wait for.
     var answers: Int { state.withLock { $0.answers } }
 
-    /// Returns when more has come back than `answers`, at the deadline, or when the task is cancelled.
+    /// Waits until there are more answers than `answers`, until the deadline, or until the task is cancelled.
     func waitForAnswers(after answers: Int, until deadline: ContinuousClock.Instant) async {
         await wait(until: deadline) { $0.answers > answers }
     }
@@ -241,7 +240,7 @@ final class CryptoDriver: Sendable {
                     if !isOverNow { state.waiters[id] = Waiter(continuation: continuation, isOver: isOver) }
                     return isOverNow
                 }
-                // The deadline may have passed before anybody waited.
+                // The deadline may have passed before the wait began.
                 if isOverNow { continuation.resume() } else if ContinuousClock.now >= deadline { endWait(id) }
             }
         } onCancel: {
@@ -255,7 +254,7 @@ final class CryptoDriver: Sendable {
 }
 
 extension APICall {
-    /// The same bytes each time: what was encrypted once is sent as it is.
+    /// Creates a call with the same bytes each time: encrypted content is resent as it is.
     fileprivate init(_ request: CryptoRequest) {
         let body = request.body.isEmpty ? nil : EncodedJSON(text: Array(request.body.utf8))
         switch request.call {

@@ -3,17 +3,17 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 
-/// What a step of the machine has led to, to be committed with what it belongs to, then told.
+/// The result of a step of the machine, to be committed together with its change, then delivered.
 struct CryptoStep<Value> {
     let value: Value
     let records: Records
     let notices: [CryptoNotice]
-    /// Stored events that can be read now, or of which it is known better why not, by rooms.
+    /// Stored events that have become readable, or whose failure is known better, by room.
     let events: [String: [MXEvent]]
 }
 
 extension CryptoMachine {
-    /// A step on what a store holds. If it throws, nothing of it has happened.
+    /// Performs a step on the contents of a store. If it throws, nothing has changed.
     mutating func step<Value>(
         on store: any MXStore, _ body: (inout CryptoMachine, inout CryptoTurn) throws -> Value
     ) throws(MatrixError) -> CryptoStep<Value> {
@@ -31,7 +31,7 @@ extension CryptoMachine {
 
     // MARK: Reading
 
-    /// Takes the part of an answer that concerns encryption, then reads what it can of its timelines.
+    /// Handles the encryption part of an answer, then decrypts what it can of its timelines.
     mutating func read(
         _ response: inout SyncResponse, isInitial: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -49,15 +49,16 @@ extension CryptoMachine {
             for event in events where event.isEncryption {
                 try noteEncryption(of: room.roomId, event.contentJSON, &turn)
             }
-            // Nobody tells of changes of those who have left all rooms with us, and of those in rooms that we have left.
+            // The server reports no changes of users who no longer share a room with this one, or who are in rooms it
+            // has left.
             if joined.contains(room.roomId), try isEncrypted(room.roomId, &turn) {
                 try track(Set(events.compactMap(\.member)).subtracting(response.leftDevices), &turn)
             }
-            // Of the devices of those who are invited only, or were before, nobody tells.
+            // The server reports no device changes of users who are only invited, or were before.
             try noteChanged(events.compactMap(\.invitee), &turn)
-            // Who has left may be back already, and was to read nothing of what was said meanwhile (rule R16).
+            // A user who left may be back already, but must not read what was said meanwhile (rule R16).
             let user = me.user
-            // What a gap hides is told by how it has left them.
+            // After a gap, only the resulting membership is known.
             let hasGone = events.contains {
                 $0.wentAway(isAfterGap: room.timeline.isLimited).map { $0 != user } == true
             }
@@ -73,7 +74,7 @@ extension CryptoMachine {
         for room in response.left { try noteOwnLeaving(of: room.roomId, &turn) }
     }
 
-    /// Verifications between users go through rooms.
+    /// Receives verifications between users, which take place in rooms.
     private mutating func receiveVerification(
         _ event: MXEvent, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
@@ -88,7 +89,7 @@ extension CryptoMachine {
                 type: event.type, content: event.contentJSON), &turn)
     }
 
-    /// Messages to this device that are not for the machine: those in clear, then those that were encrypted.
+    /// Returns the messages to this device that are not for the machine: those in the clear, then the encrypted ones.
     private func takeForApplication(of events: [MXEvent], _ turn: inout CryptoTurn) -> [MXEvent] {
         var decrypted: [MXEvent] = []
         turn.notices.removeAll { notice in
@@ -99,7 +100,7 @@ extension CryptoMachine {
         return events.filter { !Self.takes($0.type) } + decrypted
     }
 
-    /// An event with what is inside of it, or why that is not known.
+    /// Returns an event with its decrypted content, or the reason why it is not known.
     mutating func read(_ event: MXEvent, _ turn: inout CryptoTurn) throws(EncryptionError) -> MXEvent {
         guard event.isEncrypted, !event.isRedacted, let roomId = event.roomId else { return event }
         let encrypted = EncryptedEvent(
@@ -111,7 +112,7 @@ extension CryptoMachine {
         }
     }
 
-    /// Reads what is stored and has waited for the keys that the turn has brought, or that somebody looks at.
+    /// Reads stored events that waited for the turn's new keys, or that are being looked at.
     private mutating func readAgain(
         _ store: any MXStore, _ turn: inout CryptoTurn
     ) throws -> [String: [MXEvent]] {
@@ -136,7 +137,7 @@ extension CryptoMachine {
         return events
     }
 
-    /// - Returns: Those that are different now.
+    /// - Returns: The events that have changed.
     private mutating func readAgain(
         _ ids: [String], in roomId: String, _ store: any MXStore, _ turn: inout CryptoTurn
     ) throws -> [MXEvent] {
@@ -146,7 +147,7 @@ extension CryptoMachine {
             waiting.append((event, event.messageIndex))
         }
         var changed: [MXEvent] = []
-        // As they were encrypted: one step of the ratchet for each, not a thousand.
+        // In the order of encryption: this takes one step of the ratchet for each, not a thousand.
         for (old, _) in waiting.sorted(by: { $0.index < $1.index }) {
             let new = try read(old, &turn)
             if !new.isEncrypted || new.decryptionError != old.decryptionError { changed.append(new) }
@@ -156,14 +157,14 @@ extension CryptoMachine {
 }
 
 extension SessionModel.Applied {
-    /// Takes over a step that is part of the same change.
+    /// Adds a step that is part of the same change.
     mutating func add<Value>(
         _ step: CryptoStep<Value>, to model: inout SessionModel, _ store: any MXStore
     ) throws(MatrixError) {
         changes.encryption.add(step.records)
         notices += step.notices.map { .encryption($0) }
         for (roomId, events) in step.events.sorted(by: { $0.key < $1.key }) {
-            // What was redacted meanwhile stays so.
+            // Events redacted meanwhile stay redacted.
             let redacted = Set(changes.rooms[roomId]?.replaced.map(\.eventId) ?? [])
             let applied = try model.decrypted(
                 events.filter { !redacted.contains($0.eventId) }, in: roomId, store: store)
@@ -176,7 +177,7 @@ extension SessionModel.Applied {
 }
 
 extension MXEvent {
-    /// A message to this device with what was inside: what is said in clear is not taken for it.
+    /// Creates a message to this device from its decrypted content. Data in the clear is not mistaken for it.
     fileprivate init?(decrypted json: JSONView, senderKey: Curve25519PublicKey) {
         var content = JSONWriter()
         content.add("algorithm", Algorithm.olm)
@@ -189,32 +190,33 @@ extension MXEvent {
         self = event.withDecrypted(json)
     }
 
-    /// Which message of its session it is.
+    /// The event's index among the messages of its session.
     fileprivate var messageIndex: UInt32 {
         let text = wireContent["ciphertext"]?.string ?? ""
         return (try? MegolmMessage(UnpaddedBase64.decode(text)).index) ?? 0
     }
 
-    /// Whether it switches a room's encryption on.
+    /// Whether the event enables a room's encryption.
     fileprivate var isEncryption: Bool { wireType == "m.room.encryption" && stateKey?.isEmpty == true }
 
-    /// Who has left with it, or was sent away; nil if nobody has.
+    /// Returns the user who left or was removed with this event, or `nil`.
     ///
-    /// - Parameter isAfterGap: Whoever is no member may have been one before.
+    /// - Parameter isAfterGap: Whether the event follows a gap: then anyone who is not a member may have been one
+    ///   before.
     fileprivate func wentAway(isAfterGap: Bool) -> String? {
         guard wireType == "m.room.member", let membership = contentJSON["membership"]?.string else { return nil }
         let isGone = isAfterGap ? membership != "join" : ["leave", "ban"].contains(membership)
         return isGone ? stateKey : nil
     }
 
-    /// Who may read what is sent into its room, as far as it tells; nil if it does not.
+    /// The user who may read messages in the event's room, according to the event; `nil` if it does not say.
     fileprivate var member: String? {
         if wireType == Self.encryptedType { return sender }
         guard wireType == "m.room.member" else { return nil }
         return ["join", "invite"].contains(contentJSON["membership"]?.string) ? stateKey : nil
     }
 
-    /// Who is invited by it; nil if nobody is.
+    /// The user whom the event invites, if any.
     var invitee: String? {
         wireType == "m.room.member" && contentJSON["membership"]?.string == "invite" ? stateKey : nil
     }
@@ -224,7 +226,7 @@ extension MatrixError {
     static let storeWithoutKeys = MatrixError(
         .invalidArgument, "this store does not keep keys: encryption needs an MXFileStore or an MXMemoryStore")
 
-    /// What a step of the machine has thrown.
+    /// Creates the error for one thrown by a step of the machine.
     fileprivate init(ofEncryption error: any Error) {
         switch error {
         case let error as MatrixError: self = error

@@ -2,20 +2,20 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 
-/// The user's own identity: three keys that vouch for his devices and for users whom he has verified.
+/// The user's own identity: three keys that vouch for the user's devices and for users they have verified.
 public final class MXCrossSigning: Sendable {
-    /// What this device knows of it.
+    /// This device's knowledge of the identity.
     @nonexhaustive
     public enum State: Sendable, Hashable {
         /// The homeserver has not been asked yet.
         case unknown
-        /// There is none: see ``MXCrossSigning/setup(isReset:)``.
+        /// There is no identity: see ``MXCrossSigning/setup(isReset:)``.
         case notBootstrapped
-        /// There is one that this device does not trust: verify it with another device, or with the recovery key.
+        /// This device does not trust the identity: verify it with another device, or with the recovery key.
         case crossSigningExists
-        /// It is trusted, but this device cannot sign with it.
+        /// The identity is trusted, but this device cannot sign with it.
         case trustCrossSigning
-        /// It is trusted, and this device can sign.
+        /// The identity is trusted, and this device can sign.
         case canCrossSign
     }
 
@@ -24,7 +24,7 @@ public final class MXCrossSigning: Sendable {
 
     init(_ core: SessionCore) { self.core = core }
 
-    /// What this device knows of it.
+    /// This device's knowledge of the identity.
     public var state: State {
         let state = try? core.encryption { machine, turn, _, _ in try machine.ownIdentity(&turn) }
         switch state {
@@ -36,8 +36,8 @@ public final class MXCrossSigning: Sendable {
         }
     }
 
-    /// The public keys of a user's identity, as the homeserver has told them; nil if there are none, or it was not asked: see
-    /// ``MXCrypto/downloadKeys(_:forceDownload:)``.
+    /// Returns the public keys of a user's identity, as reported by the homeserver, or `nil` if there are none, or it
+    /// was not asked: see ``MXCrypto/downloadKeys(_:forceDownload:)``.
     public func crossSigningKeys(forUser userId: String) -> MXCrossSigningInfo? {
         let keys = try? core.encryption { machine, turn, _, _ in try machine.identityKeys(of: userId, &turn) }
         guard let keys, let master = keys[.master] else { return nil }
@@ -46,32 +46,33 @@ public final class MXCrossSigning: Sendable {
             userSigningKey: keys[.userSigning]?.base64)
     }
 
-    /// Whether this device has all its private keys.
+    /// Whether this device has all private keys of the identity.
     public var hasAllPrivateKeys: Bool { state == .canCrossSign }
 
-    /// Asks the homeserver.
+    /// Asks the homeserver for the current state.
     @discardableResult
     public func refreshState() async throws -> State {
         try await core.downloadKeys(of: [core.userId], isForced: true)
         return state
     }
 
-    /// Asks the user's other devices for the private keys that are not here. One that is asked answers if it has verified this
-    /// device: ``state`` changes then. A device that is verified later is asked, too, unless devices are named.
+    /// Asks the user's other devices for missing private keys. A device answers if it has verified this one; ``state``
+    /// then changes. Devices verified later are asked as well, unless you name devices.
     ///
-    /// - Parameter deviceIds: Of verified devices; nil is all of them.
-    /// - Throws: `MatrixError` of code `invalidArgument` if one that is named is not a verified device of the user's.
+    /// - Parameter deviceIds: The verified devices to ask; `nil` for all of them.
+    /// - Throws: `MatrixError` with code `invalidArgument` if a named device is not a verified device of the user.
     public func requestPrivateKeys(toDeviceIds deviceIds: [String]? = nil) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in
             try machine.requestMissingSecrets(again: true, of: deviceIds, &turn)
         }
     }
 
-    /// Makes the identity, and signs this device with it.
+    /// Creates the identity, and signs this device with it.
     ///
-    /// - Parameter isReset: Takes the place of one that is there: whoever has verified the user must do so again.
-    /// - Returns: Whether it is done, or what the homeserver wants of the user first.
-    /// - Throws: `MatrixError` of code `invalidArgument` if there is one already.
+    /// - Parameter isReset: Whether to replace an existing identity. Everyone who has verified the user must do so
+    ///   again.
+    /// - Returns: Whether it is done, or what the homeserver requires of the user first.
+    /// - Throws: `MatrixError` with code `invalidArgument` if an identity exists already.
     public func setup(isReset: Bool = false) async throws -> MXInteractiveStep<Bool> {
         let core = core
         try await core.downloadKeys(of: [core.userId], isForced: true)
@@ -84,12 +85,12 @@ public final class MXCrossSigning: Sendable {
         }
     }
 
-    /// Vouches for another device of one's own.
+    /// Vouches for another device of the user.
     public func crossSignDevice(withDeviceId deviceId: String) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.signDevice(deviceId, &turn) }
     }
 
-    /// Vouches for another user, whose identity was compared.
+    /// Vouches for another user whose identity was compared.
     public func signUser(withUserId userId: String) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.signUser(userId, &turn) }
     }
@@ -97,12 +98,12 @@ public final class MXCrossSigning: Sendable {
 
 /// The public keys of a user's identity, in base64.
 public struct MXCrossSigningInfo: Hashable, Sendable {
-    /// Whose they are.
+    /// The user to whom the keys belong.
     public let userId: String
-    /// Vouches for the other two: what other users compare.
+    /// The key that vouches for the other two, and that other users compare.
     public let masterKey: String
-    /// Vouches for the user's devices.
+    /// The key that vouches for the user's devices.
     public let selfSigningKey: String?
-    /// Vouches for other users; only of one's own identity.
+    /// The key that vouches for other users; only for the user's own identity.
     public let userSigningKey: String?
 }

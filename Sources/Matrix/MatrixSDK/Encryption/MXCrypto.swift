@@ -4,9 +4,9 @@ import JSONBytes
 import MatrixEncryption
 public import MatrixProtocol
 
-/// Encryption of a session: its device's keys, other users' devices, and who is trusted.
+/// Encryption of a session: its device's keys, other users' devices, and trust.
 ///
-/// Messages are encrypted and read without a word of the application's; this is for what users want to see and decide.
+/// Messages are encrypted and decrypted automatically; this is for what users want to see and decide.
 ///
 ///     let device = session.crypto?.deviceEd25519Key      // what another user compares
 ///     try session.crypto?.setDeviceVerification(.blocked, forDevice: "OLDPHONE", ofUser: "@bob:example.org")
@@ -28,56 +28,56 @@ public final class MXCrypto: Sendable {
 
     // MARK: This device
 
-    /// The public key by which other devices reach this one. Nil as long as the store is not open.
+    /// The public key by which other devices reach this one. `nil` until the store is open.
     public var deviceCurve25519Key: String? { keys?.curve25519.base64 }
 
     /// The public key that vouches for this device: its fingerprint, for people to compare.
     public var deviceEd25519Key: String? { keys?.ed25519.base64 }
 
-    /// When this device's keys were made, in milliseconds since 1970. Nil as long as the store is not open.
+    /// The time at which this device's keys were generated, in milliseconds since 1970. `nil` until the store is open.
     public var deviceCreationTs: UInt64? {
         (try? core.encryption { machine, turn, _, _ in try machine.creationTime(&turn) }) ?? nil
     }
 
-    /// What encrypts, for reports of bugs.
+    /// The encryption library and its version, for bug reports.
     public var version: String { "MatrixEncryption (\(LibCrypto.version))" }
 
     private var keys: DeviceKeys? { core.account.opened { $0.crypto?.deviceKeys } ?? nil }
 
     // MARK: Rooms
 
-    /// Whether a room is encrypted, which it then stays.
+    /// Returns whether a room is encrypted. It then stays encrypted.
     public func isRoomEncrypted(_ roomId: String) -> Bool { (try? core.account.isEncrypted(roomId)) ?? false }
 
-    /// Gives keys to all who may read the room before there is a message, for instance when somebody begins to type. Ten
-    /// seconds at most.
+    /// Sends keys to everyone who may read the room before there is a message, for instance when the user begins to
+    /// type. Takes ten seconds at most.
     public func ensureEncryption(inRoom roomId: String) async throws {
         try await core.shareKeys(ofRoom: roomId)
     }
 
-    /// The next message in a room goes with a new key.
+    /// Discards a room's key, so that the next message uses a new one.
     public func discardOutboundGroupSessionForRoom(withRoomId roomId: String) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.discardSession(of: roomId, &turn) }
     }
 
-    /// Whether devices that are not verified get no keys in any room. Default: false: devices get keys that their owners have
-    /// signed, and all devices of owners who sign none.
+    /// Whether to withhold keys from unverified devices in all rooms. Default: false: devices signed by their owners
+    /// get keys, and so do all devices of owners who sign none.
     public var globalBlacklistUnverifiedDevices: Bool {
         core.account.opened { $0.crypto?.policy == .verified } ?? false
     }
 
-    /// See ``globalBlacklistUnverifiedDevices``. It is kept.
+    /// Sets ``globalBlacklistUnverifiedDevices``. The setting is stored.
     public func setGlobalBlacklistUnverifiedDevices(_ blacklist: Bool) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in machine.setPolicy(blacklist ? .verified : .crossSigned, &turn) }
     }
 
-    /// Whether devices that are not verified get no keys of a room, whatever holds for others.
+    /// Returns whether to withhold a room's keys from unverified devices, whatever applies to other rooms.
     public func isBlacklistUnverifiedDevices(inRoom roomId: String) -> Bool {
         let choice = try? core.encryption { machine, turn, _, _ in try machine.onlyVerified(in: roomId, &turn) }
         return choice.flatMap(\.self) ?? false
     }
 
-    /// See ``isBlacklistUnverifiedDevices(inRoom:)``. It is kept.
+    /// Sets ``isBlacklistUnverifiedDevices(inRoom:)``. The setting is stored.
     public func setBlacklistUnverifiedDevicesInRoom(_ roomId: String, blacklist: Bool) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in
             try machine.setOnlyVerified(blacklist ? true : nil, in: roomId, &turn)
@@ -86,18 +86,18 @@ public final class MXCrypto: Sendable {
 
     // MARK: Messages
 
-    /// Encrypts what is to be sent into a room by another way than those of ``MXRoom``. All who may read there are given the
-    /// keys first: ten seconds at most.
+    /// Encrypts content to be sent to a room by other means than ``MXRoom``. First sends the keys to everyone who may
+    /// read the room, which takes ten seconds at most.
     ///
     /// - Returns: The content of an event of type `m.room.encrypted`.
-    /// - Throws: `MatrixError` of code `invalidArgument` if the room is not encrypted, `identityChanged`.
+    /// - Throws: `MatrixError` with code `invalidArgument` if the room is not encrypted, or `identityChanged`.
     public func encryptEventContent(
         _ content: [String: Any], withType type: MXEventType, in room: MXRoom
     ) async throws -> JSONView {
         try await encryptEventContent(eventContent(content), withType: type, in: room)
     }
 
-    /// The same of content that may be handed from one thread to another.
+    /// Like ``encryptEventContent(_:withType:in:)``, but for sendable content.
     package func encryptEventContent(
         _ content: JSONView, withType type: MXEventType, in room: MXRoom
     ) async throws -> JSONView {
@@ -114,21 +114,21 @@ public final class MXCrypto: Sendable {
         return json
     }
 
-    /// Events as the homeserver has them, with what is inside of those that can be read, in the same order. Of others
-    /// ``MXEvent/decryptionError`` says why not.
+    /// Returns the homeserver's events with their decrypted content where possible, in the same order.
+    /// ``MXEvent/decryptionError`` shows why an event could not be decrypted.
     ///
     /// - Parameters:
-    ///   - events: With the ids of their rooms.
-    ///   - timelineId: Not needed: a message that is repeated is found in whatever timeline it is.
+    ///   - events: Events with the ids of their rooms.
+    ///   - timelineId: Not needed: repeated messages are detected in every timeline.
     public func decryptEvents(
         _ events: [MXEvent], inTimeline timelineId: String? = nil
     ) throws(MatrixError) -> [MXEvent] {
         try core.decrypted(events)
     }
 
-    /// Looks once more for the key of an event that cannot be read: in the backup, and with the user's verified devices.
+    /// Retries to get the key of an unreadable event, from the backup and the user's verified devices.
     ///
-    /// - Throws: `MatrixError` of code `invalidArgument` if it is not an encrypted event of a room.
+    /// - Throws: `MatrixError` with code `invalidArgument` if it is not an encrypted event of a room.
     public func reRequestRoomKey(for event: MXEvent) throws(MatrixError) {
         guard let (roomId, sessionId) = Self.session(of: event) else {
             throw MatrixError(.invalidArgument, "there is no key to ask for: the event is not encrypted")
@@ -138,7 +138,7 @@ public final class MXCrypto: Sendable {
         }
     }
 
-    /// Whose device has encrypted an event; nil if it was not encrypted, or nobody knows.
+    /// Returns the device that encrypted an event, or `nil` if the event was not encrypted, or the device is unknown.
     public func eventDeviceInfo(_ event: MXEvent) -> MXDeviceInfo? {
         guard let (roomId, sessionId) = Self.session(of: event) else { return nil }
         let device = try? core.encryption { machine, turn, _, _ -> MXDeviceInfo? in
@@ -148,7 +148,7 @@ public final class MXCrypto: Sendable {
         return device.flatMap(\.self)
     }
 
-    /// What to show beside an event of an encrypted room. Of one that cannot be read there is nothing to say.
+    /// Returns the shield to show next to an event of an encrypted room. An unreadable event has none.
     public func shield(of event: MXEvent) -> MXMessageShield {
         guard let roomId = event.roomId, !event.isEncrypted else { return .none }
         let shield = try? core.encryption { machine, turn, _, _ in
@@ -169,7 +169,7 @@ public final class MXCrypto: Sendable {
 
     // MARK: Devices and users
 
-    /// The devices of a user, as far as they are known here.
+    /// Returns the known devices of a user.
     public func devices(forUser userId: String) throws(MatrixError) -> [MXDeviceInfo] {
         try core.encryption { machine, turn, _, _ in
             var devices: [MXDeviceInfo] = []
@@ -180,22 +180,23 @@ public final class MXCrypto: Sendable {
         }
     }
 
-    /// One of them.
+    /// Returns a known device of a user.
     public func device(withDeviceId deviceId: String, ofUser userId: String) throws(MatrixError) -> MXDeviceInfo? {
         try devices(forUser: userId).first { $0.deviceId == deviceId }
     }
 
-    /// Asks the homeserver for the devices of users.
+    /// Requests the devices of users from the homeserver.
     ///
-    /// - Parameter forceDownload: Also for what is known already.
-    /// - Throws: `MatrixError` of code `timedOut` if it does not answer within ten seconds.
+    /// - Parameter forceDownload: Whether to request known ones again.
+    /// - Throws: `MatrixError` with code `timedOut` if the homeserver does not answer within ten seconds.
     public func downloadKeys(_ userIds: [String], forceDownload: Bool = false) async throws {
         try await core.downloadKeys(of: userIds, isForced: forceDownload)
     }
 
-    /// What this user thinks of a device. A blocked one gets no keys any more; a verified one was compared by hand.
+    /// Sets the user's decision about a device. A blocked device gets no more keys; a verified one was compared by
+    /// hand.
     ///
-    /// - Throws: `MatrixError` for a device that is not known.
+    /// - Throws: `MatrixError` if the device is unknown.
     public func setDeviceVerification(
         _ verification: MXDeviceVerification, forDevice deviceId: String, ofUser userId: String
     ) throws(MatrixError) {
@@ -204,9 +205,9 @@ public final class MXCrypto: Sendable {
         }
     }
 
-    /// Vouches for a user whose identity was compared, or takes that back.
+    /// Vouches for a user whose identity was compared, or withdraws that.
     ///
-    /// - Throws: `MatrixError` if this device has not the keys to sign with: see ``MXCrossSigning``.
+    /// - Throws: `MatrixError` if this device lacks the keys to sign with: see ``MXCrossSigning``.
     public func setUserVerification(_ isVerified: Bool, forUser userId: String) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in
             if isVerified {
@@ -217,12 +218,12 @@ public final class MXCrypto: Sendable {
         }
     }
 
-    /// Takes a user's new identity for his. Without that nothing is sent to one who was verified.
+    /// Accepts a user's new identity. Until then, nothing is sent to a user who was verified.
     public func acceptIdentity(ofUser userId: String) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.acceptIdentity(of: userId, &turn) }
     }
 
-    /// What is known of a user's identity.
+    /// Returns the knowledge of a user's identity.
     public func trustLevel(forUser userId: String) throws(MatrixError) -> MXUserTrustLevel {
         try core.encryption { machine, turn, _, _ in
             let identity: IdentityRecord? = try turn.records.value(key: userId)
@@ -232,16 +233,16 @@ public final class MXCrypto: Sendable {
         }
     }
 
-    /// How much a device is trusted; nil if it is not known.
+    /// Returns how far a device is trusted, or `nil` if it is unknown.
     public func deviceTrustLevel(
         forDevice deviceId: String, ofUser userId: String
     ) throws(MatrixError) -> MXDeviceTrustLevel? {
         try device(withDeviceId: deviceId, ofUser: userId).map(MXDeviceTrustLevel.init)
     }
 
-    /// How many of these users and of their devices are verified: what a room's shield shows.
+    /// Returns how many of these users and of their devices are verified, for a room's shield.
     ///
-    /// - Parameter forceDownload: Asks the homeserver for their devices first.
+    /// - Parameter forceDownload: Whether to request their devices from the homeserver first.
     public func trustLevelSummary(
         forUserIds userIds: [String], forceDownload: Bool = false
     ) async throws -> MXUsersTrustLevelSummary {
@@ -257,22 +258,22 @@ public final class MXCrypto: Sendable {
         return summary
     }
 
-    // MARK: Files of keys
+    // MARK: Key files
 
-    /// All keys of messages that are here, in the file form that other clients read. The file is for its owner's eyes only:
-    /// who has it and the password reads everything.
+    /// Returns all message keys of this device in the file format that other clients read. Keep the file private:
+    /// anyone with the file and its password can read everything.
     ///
-    /// Making the key from the password takes a second.
+    /// Deriving the key from the password takes a second.
     @concurrent
     public func exportRoomKeys(withPassword password: String) async throws -> Data {
         let sessions = try core.encryption { machine, turn, _, _ in try machine.exportSessions(&turn) }
         return Data(KeyExport.file(of: KeyExport.json(of: sessions), passphrase: password, random: .system).utf8)
     }
 
-    /// Takes the keys of such a file. Messages that have waited for them are read.
+    /// Imports the keys from such a file. Messages that waited for them are decrypted.
     ///
-    /// - Returns: How many keys the file holds, and how many of them are new or better than what was here.
-    /// - Throws: `MatrixError` of code `invalidArgument` if it is no such file, or the password is another.
+    /// - Returns: The number of keys in the file, and how many of them are new or better than the existing ones.
+    /// - Throws: `MatrixError` with code `invalidArgument` if it is not such a file, or the password is wrong.
     @concurrent
     public func importRoomKeys(
         _ keys: Data, withPassword password: String
@@ -291,7 +292,7 @@ public final class MXCrypto: Sendable {
             throw MatrixError(.invalidArgument, "the keys were not imported: \(reason)")
         }
         var imported = 0
-        // Syncs go on between the parts.
+        // Syncs continue between the parts.
         for start in stride(from: 0, to: sessions.count, by: CryptoMachine.entriesOfATurn) {
             let part = Array(sessions[start...].prefix(CryptoMachine.entriesOfATurn))
             imported += try core.cryptoCommand { machine, turn in try machine.importSessions(part, &turn) }
@@ -305,6 +306,6 @@ extension MXCrypto {
 }
 
 extension MXSession {
-    /// Encryption; nil unless ``MXSessionOptions/enableCrypto`` is set.
+    /// The session's encryption; `nil` unless ``MXSessionOptions/enableCrypto`` is set.
     public var crypto: MXCrypto? { core.cryptoDriver == nil ? nil : MXCrypto(core) }
 }

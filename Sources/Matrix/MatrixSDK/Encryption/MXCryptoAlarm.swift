@@ -3,26 +3,27 @@ import Logging
 package import MatrixEncryption
 import PeerLog
 
-/// What a user must hear of encryption: others may be deceived about this device or a user, or the keys of this login are of
-/// no use any more. Nothing is sent to keys that are in doubt meanwhile.
+/// Encryption events that the user must know about: others may be deceived about this device or a user, or the keys of
+/// this login have become useless. Meanwhile, nothing is sent to keys in doubt.
 ///
 ///     for await alarm in crypto.alarms { show(alarm) }
 @nonexhaustive
 public enum MXCryptoAlarm: Sendable, Hashable {
-    /// The homeserver names other keys for this device than it has: others may encrypt for somebody else.
+    /// The homeserver reports other keys for this device than its own: others may encrypt for someone else.
     case ownKeysReplaced
-    /// A user has another identity than the one that was seen first, or accepted. If it is the session's own user, nothing is
-    /// trusted that the new one vouches for: verify this device, or recover, if the user has reset it.
+    /// A user's identity differs from the one first seen, or accepted. If it is the session's own user, nothing that
+    /// the new identity vouches for is trusted: verify this device, or recover, if the user has reset it.
     case identityChanged(userId: String)
-    /// The homeserver names other keys for a device than those that were seen first, which stay in use.
+    /// The homeserver reports other keys for a device than those first seen, which stay in use.
     case deviceKeysRefused(userId: String, deviceId: String)
-    /// The homeserver has one-time keys of this device that its store does not have, because an older store was put in its
-    /// place: others cannot reach the device any more. Log in as a new device.
+    /// The homeserver has one-time keys of this device that are missing in its store, because an older store was put in
+    /// its place: others can no longer reach the device. Log in as a new device.
     case uploadsRefused
-    /// The store is a copy, or was put back from a backup. What was sent with is given up; two copies in use hinder each other.
+    /// The store is a copy, or was restored from a backup. The keys used for sending are discarded; two copies in use
+    /// interfere with each other.
     case storeWasCopied
 
-    /// Nil if it is none.
+    /// `nil` if the notice is not an alarm.
     package init?(_ notice: CryptoNotice) {
         switch notice {
         case .ownKeysReplaced: self = .ownKeysReplaced
@@ -64,6 +65,7 @@ public enum MXCryptoAlarm: Sendable, Hashable {
 }
 
 extension MXCrypto {
-    /// Alarms from this call on, until the session is closed. Call it before the store is set to hear of the store, too.
+    /// The alarms from this call on, until the session is closed. To receive alarms about the store, call this before
+    /// setting it.
     public var alarms: AsyncStream<MXCryptoAlarm> { core.cryptoNotices(MXCryptoAlarm.init) }
 }

@@ -2,22 +2,22 @@ import MatrixEncryption
 
 /// A device of a user that takes part in encryption.
 public struct MXDeviceInfo: Sendable, Hashable {
-    /// Whose it is.
+    /// The device's owner.
     public let userId: String
-    /// Chosen at its login.
+    /// The id chosen at login.
     public let deviceId: String
-    /// What its owner, or the server, calls it. Not signed: it may be a lie.
+    /// The name given by its owner, or the server. It is not signed, so it may be false.
     public let displayName: String?
-    /// The key that other devices reach it by.
+    /// The key by which other devices reach it.
     public let identityKey: String
     /// The key that vouches for it, for people to compare.
     public let fingerprint: String
-    /// What this user has decided, or concluded.
+    /// The user's decision or conclusion about the device.
     public let verification: MXDeviceVerification
     /// Whether its owner's identity vouches for it.
     public let isCrossSigned: Bool
-    /// Whether the homeserver has named other keys for it since it was seen first: an alarm. Those are not used: what is sent
-    /// to it is encrypted with the first ones.
+    /// Whether the homeserver has reported other keys for it since it was first seen: an alarm. Those keys are not
+    /// used; messages to it are encrypted with the first ones.
     public let hasRefusedKeys: Bool
 
     init(_ record: DeviceRecord, _ trust: DeviceTrust) {
@@ -29,13 +29,13 @@ public struct MXDeviceInfo: Sendable, Hashable {
     }
 }
 
-/// What is thought of a device.
+/// A user's decision or conclusion about a device.
 public enum MXDeviceVerification: Sendable, Hashable, CaseIterable {
-    /// Nothing vouches for it, as far as this user knows.
+    /// Nothing known to the user vouches for the device.
     case unverified
-    /// Compared by hand, or vouched for by an owner who is verified.
+    /// The device was compared by hand, or its verified owner vouches for it.
     case verified
-    /// It gets no keys.
+    /// The device gets no keys.
     case blocked
 
     var trust: DeviceRecord.LocalTrust {
@@ -47,9 +47,9 @@ public enum MXDeviceVerification: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// How much a device is trusted.
+/// How far a device is trusted.
 public struct MXDeviceTrustLevel: Sendable, Hashable {
-    /// What this user has decided, or concluded.
+    /// The user's decision or conclusion about the device.
     public let localVerificationStatus: MXDeviceVerification
     /// Whether its owner's identity vouches for it.
     public let isCrossSigned: Bool
@@ -58,48 +58,48 @@ public struct MXDeviceTrustLevel: Sendable, Hashable {
         (localVerificationStatus, isCrossSigned) = (device.verification, device.isCrossSigned)
     }
 
-    /// Whether it is verified.
+    /// Whether the device is verified.
     public var isVerified: Bool { localVerificationStatus == .verified }
 }
 
-/// How many of several users, and of their devices, are verified.
+/// The numbers of verified users and devices among several users.
 public struct MXUsersTrustLevelSummary: Sendable, Hashable {
-    /// How many users there are.
+    /// The number of users.
     public internal(set) var users = 0
-    /// How many of them are verified.
+    /// The number of verified users.
     public internal(set) var trustedUsers = 0
-    /// How many devices they have.
+    /// The number of their devices.
     public internal(set) var devices = 0
-    /// How many of those are verified.
+    /// The number of verified devices.
     public internal(set) var trustedDevices = 0
 }
 
-/// What is known of a user's identity.
+/// The knowledge of a user's identity.
 public struct MXUserTrustLevel: Sendable, Hashable {
     /// Whether the user has cross-signing keys.
     public let hasIdentity: Bool
     /// Whether this user has verified them, with an identity that is trusted here.
     public let isVerified: Bool
-    /// Whether they are others than those that were seen first, or accepted.
+    /// Whether they differ from those first seen, or accepted.
     public let hasChanged: Bool
-    /// Whether those were verified: then nothing is sent until the change is acknowledged.
+    /// Whether the former keys were verified: then nothing is sent until the change is acknowledged.
     public let wasVerified: Bool
 }
 
-/// What to show beside a message of an encrypted room.
+/// The mark to show next to a message of an encrypted room.
 @nonexhaustive
 public enum MXMessageShield: Sendable, Hashable, CaseIterable {
-    /// Nothing.
+    /// No mark.
     case none
-    /// A hint: the device is its owner's, whom nobody has verified.
+    /// A hint: the device is its owner's, but the owner is not verified.
     case unverifiedIdentity
     /// A warning: nothing vouches for the device.
     case unsignedDevice
-    /// A warning: the sender was verified, and has another identity now.
+    /// A warning: the sender was verified, but now has another identity.
     case identityChanged
-    /// A warning: nobody knows the device.
+    /// A warning: the device is unknown.
     case unknownDevice
-    /// A hint: the key has come by a way that proves nothing about the sender.
+    /// A hint: the key arrived in a way that proves nothing about the sender.
     case authenticityNotGuaranteed
     /// A warning: the message was not encrypted.
     case sentInClear

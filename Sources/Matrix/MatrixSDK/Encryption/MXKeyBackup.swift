@@ -3,33 +3,33 @@ import MatrixProtocol
 
 /// The backup of room keys on the homeserver, from which a new device reads old messages.
 ///
-/// The homeserver cannot read what is in it. Keys are written to it by themselves, within seconds of their arrival, once
-/// ``state`` is ``State/readyToBackUp(version:)``; a device that has the backup's private key also asks it for keys that are
-/// missing.
+/// The homeserver cannot read its contents. Keys are written automatically, within seconds of their arrival, once
+/// ``state`` is ``State/readyToBackUp(version:)``. A device that has the backup's private key also asks it for missing
+/// keys.
 ///
 ///     try await session.crypto?.backup.refreshState()
 ///     try await session.crypto?.backup.createKeyBackupVersion()
 public final class MXKeyBackup: Sendable {
-    /// How this device stands to the backup.
+    /// This device's relation to the backup.
     @nonexhaustive
     public enum State: Sendable, Hashable {
         /// The homeserver has not been asked yet: see ``MXKeyBackup/refreshState()``.
         case unknown
-        /// There is none.
+        /// There is no backup.
         case disabled
-        /// There is one that nobody whom this device trusts vouches for. Nothing is written to it.
+        /// There is a backup that no one this device trusts vouches for. Nothing is written to it.
         case notTrusted(version: String)
-        /// Keys are written to it.
+        /// Keys are written to the backup.
         case readyToBackUp(version: String)
     }
 
-    /// What a restoration has brought.
+    /// The result of a restoration.
     public struct Restoration: Sendable, Hashable {
-        /// Keys that the backup holds.
+        /// The number of keys in the backup.
         public let total: Int
-        /// Those of them that are new here, or better than what was here.
+        /// The number of keys that are new, or better than the existing ones.
         public let imported: Int
-        /// Those that could not be read: damaged, or written for another key.
+        /// The number of unreadable keys: damaged, or encrypted for another key.
         public let damaged: Int
     }
 
@@ -40,18 +40,18 @@ public final class MXKeyBackup: Sendable {
 
     // MARK: State
 
-    /// How this device stands to the backup, as of what the homeserver last said.
+    /// This device's relation to the backup, as last reported by the homeserver.
     public var state: State {
         let state = try? core.encryption { machine, turn, _, _ in try machine.backupState(&turn) }
         return State(state ?? .unknown)
     }
 
-    /// Whether keys are written to it.
+    /// Whether keys are written to the backup.
     public var enabled: Bool {
         if case .readyToBackUp = state { true } else { false }
     }
 
-    /// The version of the backup that the homeserver has; nil if there is none, or it was not asked.
+    /// The version of the homeserver's backup; `nil` if there is none, or it was not asked.
     public var keyBackupVersion: String? {
         switch state {
         case .unknown, .disabled: nil
@@ -59,40 +59,41 @@ public final class MXKeyBackup: Sendable {
         }
     }
 
-    /// Whether the backup's private key is here, so that it can be read.
+    /// Whether this device has the backup's private key, with which it can read the backup.
     public var hasPrivateKey: Bool {
         (try? core.encryption { machine, turn, _, _ in try machine.hasBackupKey(&turn) }) ?? false
     }
 
-    /// What the user may write down of that key; nil if it is not here. ``MXRecoveryService`` keeps it with the other secrets,
-    /// which is what most users want.
+    /// The backup's private key in a form the user can write down; `nil` if this device does not have it.
+    /// ``MXRecoveryService`` keeps it with the other secrets, which is what most users want.
     public var recoveryKey: String? {
         let key = try? core.encryption { machine, turn, _, _ in try machine.backupRecoveryKey(&turn) }
         return key.flatMap(\.self)
     }
 
-    /// How many keys wait to be written.
+    /// The number of keys waiting to be written.
     public var keysToBackUp: Int {
         (try? core.encryption { machine, turn, _, _ in try machine.sessionsToBackUp(&turn) }) ?? 0
     }
 
     /// Asks the homeserver which backup there is.
     ///
-    /// - Throws: `MatrixError` of code `timedOut` if it does not answer within ten seconds.
+    /// - Throws: `MatrixError` with code `timedOut` if it does not answer within ten seconds.
     public func refreshState() async throws {
         try core.cryptoCommand { machine, _ in machine.checkBackup() }
         try await settle("the homeserver did not say which backup of keys there is")
     }
 
-    // MARK: Making and deleting
+    // MARK: Creating and deleting
 
-    /// Makes a backup with a new key. All keys that are here are written to it.
+    /// Creates a backup with a new key. All keys of this device are written to it.
     ///
-    /// - Parameter isReplacement: Takes the place of one that is there. Whoever has only the former one's key cannot read the
-    ///   new one.
-    /// - Returns: Its version.
-    /// - Throws: `MatrixError` of code `invalidArgument` if there is one and it is not to be replaced; `badResponse` if the homeserver
-    ///   refuses, `timedOut` if it does not answer within ten seconds: the next session goes on.
+    /// - Parameter isReplacement: Whether to replace an existing backup. The former backup's key cannot read the new
+    ///   one.
+    /// - Returns: The backup's version.
+    /// - Throws: `MatrixError` with code `invalidArgument` if there is a backup that is not to be replaced,
+    ///   `badResponse` if the homeserver refuses, or `timedOut` if it does not answer within ten seconds: the next
+    ///   session continues.
     @discardableResult
     public func createKeyBackupVersion(isReplacement: Bool = false) async throws -> String {
         try await refreshState()
@@ -105,9 +106,10 @@ public final class MXKeyBackup: Sendable {
         return version
     }
 
-    /// Deletes the backup, and those before it, which the homeserver would offer instead.
+    /// Deletes the backup, and the ones before it, which the homeserver would offer instead.
     ///
-    /// - Throws: `MatrixError` of code `badResponse` if the homeserver refuses, `timedOut` if it does not answer within ten seconds.
+    /// - Throws: `MatrixError` with code `badResponse` if the homeserver refuses, or `timedOut` if it does not answer
+    ///   within ten seconds.
     public func deleteKeyBackupVersion() async throws {
         try await refreshState()
         try core.cryptoCommand { machine, turn in try machine.deleteBackup(&turn) }
@@ -125,10 +127,10 @@ public final class MXKeyBackup: Sendable {
 
     // MARK: Writing and reading
 
-    /// Returns when no key waits to be written any more.
+    /// Waits until all keys are written.
     ///
-    /// - Throws: `MatrixError` of code `invalidArgument` without a backup that can be written to, `timedOut` if ten seconds
-    ///   have passed without an answer.
+    /// - Throws: `MatrixError` with code `invalidArgument` if there is no writable backup, or `timedOut` after ten
+    ///   seconds without an answer.
     public func backupAllGroupSessions() async throws {
         guard enabled else {
             throw MatrixError(
@@ -146,14 +148,14 @@ public final class MXKeyBackup: Sendable {
         }
     }
 
-    /// Takes all keys that the backup holds. Messages that have waited for them are read.
+    /// Imports all keys in the backup. Messages that waited for them are decrypted.
     ///
-    /// What is read with such keys proves nothing of who wrote it. It goes on until it is done, or the task is cancelled: a
-    /// homeserver that cannot be reached is asked again.
+    /// Messages read with such keys prove nothing about their author. The restoration continues until it is done, or
+    /// the task is cancelled; if the homeserver cannot be reached, it retries.
     ///
-    /// - Parameter recoveryKey: Of the backup, if its private key is not here yet.
-    /// - Throws: `MatrixError` of code `invalidArgument` if there is no backup, or the key is not its; `badResponse` if the homeserver
-    ///   refuses.
+    /// - Parameter recoveryKey: The recovery key of the backup, if this device does not have its private key yet.
+    /// - Throws: `MatrixError` with code `invalidArgument` if there is no backup, or the key is for another one;
+    ///   `badResponse` if the homeserver refuses.
     public func restore(withRecoveryKey recoveryKey: String? = nil) async throws -> Restoration {
         try await refreshState()
         let key = try recoveryKey.map { text throws(MatrixError) in try MXRecoveryService.key(fromRecoveryKey: text) }

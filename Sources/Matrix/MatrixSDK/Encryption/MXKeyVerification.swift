@@ -2,7 +2,7 @@ import Basics
 import MatrixEncryption
 public import MatrixProtocol
 
-/// Verifications with other users and devices: two people make sure that nobody stands between them, by comparing emoji or
+/// Verifications with other users and devices: two people make sure that no one is between them, by comparing emoji or
 /// by showing a code.
 ///
 ///     let manager = session.crypto!.keyVerificationManager
@@ -17,18 +17,18 @@ public final class MXKeyVerificationManager: Sendable {
     /// The session's own user.
     public var userId: String { core.userId }
 
-    /// Those that run, and those that have ended lately.
+    /// The active verifications, and recently ended ones.
     public var verifications: [MXKeyVerification] {
         (core.account.opened { $0.crypto?.verifications ?? [] } ?? []).map { MXKeyVerification($0, core) }
     }
 
-    /// Those that others have asked for, and that wait for this user's answer.
+    /// The requests of others that wait for this user's answer.
     public var pendingRequests: [MXKeyVerification] {
         verifications.filter { $0.isIncoming && $0.state == .requested }
     }
 
-    /// Each verification whenever its ``MXKeyVerification/state`` changes, in order. What happens before the first is asked for
-    /// is kept.
+    /// Returns each verification whenever its ``MXKeyVerification/state`` changes, in order. Changes before the first
+    /// element is requested are kept.
     public func changes() -> AsyncStream<MXKeyVerification> {
         core.cryptoNotices { [weak core] notice in
             guard case .verificationChanged(let id) = notice else { return nil }
@@ -36,10 +36,10 @@ public final class MXKeyVerificationManager: Sendable {
         }
     }
 
-    /// Asks another device of one's own, or those of another user, by messages to devices.
+    /// Requests verification from another device of the user, or another user's devices, by messages to devices.
     ///
-    /// - Parameter deviceId: Nil asks all of them: the first one that answers takes part.
-    /// - Throws: `MatrixError` if there is no such device, or the homeserver does not tell of it.
+    /// - Parameter deviceId: The device; `nil` asks all of them, and the first to answer takes part.
+    /// - Throws: `MatrixError` if there is no such device, or the homeserver does not report it.
     public func requestVerificationByToDevice(
         withUserId userId: String, deviceId: String? = nil
     ) async throws -> MXKeyVerification {
@@ -50,14 +50,14 @@ public final class MXKeyVerificationManager: Sendable {
             })
     }
 
-    /// Asks another user in a room with them, as clients do by now. It begins when the homeserver has the message:
-    /// ``changes()`` tells.
+    /// Requests verification from another user in a shared room, as current clients do. It begins when the homeserver
+    /// has the message, which ``changes()`` reports.
     public func requestVerificationByDM(withUserId userId: String, roomId: String) async throws {
         try await core.downloadKeys(of: [userId, core.userId], isForced: true)
         try core.cryptoCommand { machine, turn in try machine.requestVerification(of: userId, inRoom: roomId, &turn) }
     }
 
-    /// Begins to compare with a device whose client is too old for requests.
+    /// Starts comparing with a device whose client is too old for requests.
     public func beginKeyVerification(
         withUserId userId: String, deviceId: String
     ) async throws -> MXKeyVerification {
@@ -76,49 +76,49 @@ public final class MXKeyVerificationManager: Sendable {
     }
 }
 
-/// One verification, as it stands at a moment.
+/// The state of a verification at a given moment.
 public struct MXKeyVerification: Sendable, Identifiable {
-    /// How far it is.
+    /// The stage of a verification.
     @nonexhaustive
     public enum State: Sendable, Hashable {
-        /// Somebody is asked: this user if it is incoming, else the other.
+        /// Waiting for an answer: from this user if it is incoming, else from the other.
         case requested
-        /// Both sides agree to it. One of them starts, or scans the other's code.
+        /// Both sides have agreed. One of them starts, or scans the other's code.
         ///
-        /// - Parameter code: What a QR code in byte mode shows; nil if the other side could not scan one.
+        /// - Parameter code: The data to show as a QR code in byte mode; `nil` if the other side could not scan it.
         case ready(canCompare: Bool, canScan: Bool, code: [UInt8]?)
-        /// Waits for the other side's keys.
+        /// Waiting for the other side's keys.
         case exchanging
         /// Both users compare. Each list is empty if the two sides have not agreed on it.
         case comparing(emoji: [MXEmojiRepresentation], decimals: [Int], isConfirmed: Bool)
-        /// The other side's code was scanned here; its user is asked.
+        /// This side has scanned the other's code, and the other user is asked to confirm.
         case scanned
-        /// The other side says that it has scanned our code; this user is asked whether it shows that.
+        /// The other side claims to have scanned our code; this user is asked whether it shows that.
         case reciprocated
-        /// This side is done, and trusts the other.
+        /// This side is done and trusts the other.
         case verified
-        /// Both are done.
+        /// Both sides are done.
         case done
-        /// - Parameter reason: In words.
+        /// - Parameter reason: The reason in words.
         case cancelled(reason: String, byPeer: Bool)
     }
 
-    /// Names a verification.
+    /// The id of a verification.
     public struct ID: Sendable, Hashable {
         let id: Verification.ID
     }
 
-    /// Its name.
+    /// The verification's id.
     public let id: ID
-    /// The other side; one's own user for another device of one's own.
+    /// The other side's user; the user's own id for another device of the user.
     public let userId: String
-    /// The other side's device; nil as long as it is not known which one answers.
+    /// The other side's device; `nil` until it is known which one answers.
     public let deviceId: String?
-    /// The room in which it runs; nil if it runs between devices.
+    /// The room of the verification; `nil` if it takes place between devices.
     public let roomId: String?
-    /// Whether the other side has asked for it.
+    /// Whether the other side requested it.
     public let isIncoming: Bool
-    /// How far it is.
+    /// The current stage.
     public let state: State
     private let core: SessionCore
 
@@ -129,36 +129,36 @@ public struct MXKeyVerification: Sendable, Identifiable {
         self.core = core
     }
 
-    /// Agrees to what the other side has asked for.
+    /// Accepts the other side's request.
     public func accept() throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.acceptVerification(id.id, &turn) }
     }
 
-    /// Begins to compare emoji or numbers.
+    /// Starts comparing emoji or numbers.
     public func startSAS() throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.startComparing(id.id, &turn) }
     }
 
-    /// This user sees the same as the other.
+    /// Confirms that this user sees the same as the other.
     public func confirmSASMatch() throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.confirmSame(id.id, &turn) }
     }
 
-    /// The other side's code was scanned.
+    /// Reports the other side's scanned code.
     ///
-    /// - Throws: `MatrixError` for what is no such code: it may be scanned again.
+    /// - Throws: `MatrixError` if it is not such a code: the user may scan again.
     public func scanned(code: [UInt8]) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.scanned(code, id.id, &turn) }
     }
 
-    /// The other side shows that it has scanned our code.
+    /// Confirms that the other side shows that it has scanned our code.
     public func confirmScanned() throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.confirmScanned(id.id, &turn) }
     }
 
-    /// Ends it without a result.
+    /// Ends the verification without a result.
     ///
-    /// - Parameter isMismatch: Because the two users see different things.
+    /// - Parameter isMismatch: Whether the two users see different things.
     public func cancel(isMismatch: Bool = false) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in
             try machine.cancelVerification(id.id, isMismatch ? .mismatchedSAS : .user, &turn)
@@ -166,11 +166,11 @@ public struct MXKeyVerification: Sendable, Identifiable {
     }
 }
 
-/// One of the pictures that two people compare.
+/// A picture that two people compare.
 public struct MXEmojiRepresentation: Sendable, Hashable {
-    /// Terminals may lack it: show the name, too.
+    /// The emoji. Terminals may not show it, so show the name as well.
     public let emoji: String
-    /// In English. Clients differ in names.
+    /// The English name. Clients differ in names.
     public let name: String
 }
 

@@ -2,31 +2,31 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 
-/// The user's secrets on the homeserver, encrypted: the private keys of cross-signing and of the backup of room keys. A new
-/// device that is given the recovery key, or the passphrase, has them all.
+/// The user's secrets on the homeserver, encrypted: the private keys of cross-signing and of the backup of room keys. A
+/// new device obtains them all with the recovery key, or the passphrase.
 ///
 ///     let recoveryKey = try await session.crypto?.recoveryService.createRecovery()   // for the user to write down
 ///     // On a new device:
 ///     let result = try await session.crypto?.recoveryService.recoverSecrets(with: text)
 public final class MXRecoveryService: Sendable {
-    /// What the homeserver says of the user's recovery.
+    /// The state of the user's recovery, as reported by the homeserver.
     @nonexhaustive
     public enum Status: Sendable, Hashable {
         /// Nothing is stored.
         case none
-        /// Something is stored in a way that this library does not know.
+        /// Something is stored in a way that this library does not support.
         case unknown
         /// - Parameters:
-        ///   - usesPassphrase: Whether a passphrase opens it, beside the recovery key.
-        ///   - isWeak: Whether whoever runs the homeserver could try very many passphrases: make a new recovery.
+        ///   - usesPassphrase: Whether a passphrase opens it as well as the recovery key.
+        ///   - isWeak: Whether the homeserver's operator could try very many passphrases: create a new recovery.
         case available(usesPassphrase: Bool, isWeak: Bool)
     }
 
-    /// What was recovered.
+    /// The result of a recovery.
     public struct Result: Sendable, Hashable {
-        /// Names of the secrets that are here now, such as `m.cross_signing.master`.
+        /// Names of the secrets now available, such as `m.cross_signing.master`.
         public let recovered: [String]
-        /// Those that are stored and could not be taken: damaged, or keys of something that is not in use any more.
+        /// Names of stored secrets that were refused: damaged, or keys of something no longer in use.
         public let refused: [String]
     }
 
@@ -47,16 +47,16 @@ public final class MXRecoveryService: Sendable {
 
     /// Stores the secrets of this device under a new key.
     ///
-    /// Making a key from a passphrase takes half a second.
+    /// Deriving a key from a passphrase takes half a second.
     ///
     /// - Parameters:
-    ///   - passphrase: Opens it, beside the recovery key; nil for none.
-    ///   - isReplacement: Takes the place of what is stored: the former recovery key and passphrase open nothing any more.
-    ///   - show: Given the recovery key before anything is stored under it: what a program shows here is not lost if the program
-    ///     ends at any moment after. What it throws is thrown, and nothing is changed.
+    ///   - passphrase: Opens it as well as the recovery key; `nil` for none.
+    ///   - isReplacement: Whether to replace what is stored: the former recovery key and passphrase then open nothing.
+    ///   - show: Called with the recovery key before anything is stored under it, so a key shown here is not lost if
+    ///     the program ends at any later moment. Its errors are rethrown, and nothing is changed.
     /// - Returns: The recovery key, for the user to write down. It is not kept.
-    /// - Throws: `MatrixError` of code `invalidArgument` if something is stored and is not to be replaced, or if this device
-    ///   lacks a secret, which would be lost; what the homeserver says.
+    /// - Throws: `MatrixError` with code `invalidArgument` if something is stored and is not to be replaced, or if this
+    ///   device lacks a secret, which would be lost; the server's error.
     @concurrent
     public func createRecovery(
         withPassphrase passphrase: String? = nil, isReplacement: Bool = false,
@@ -81,7 +81,8 @@ public final class MXRecoveryService: Sendable {
             return try machine.storeSecrets(under: storage, replacing: { data[$0] }, &turn)
         }
         try await show(storage.recoveryKey)
-        // In a task of its own: whoever gives up in the middle must have the key, or the former one must open all.
+        // A separate task: if the caller cancels midway, it must get the key, or the former one must still open
+        // everything.
         try await Task { [rest = core.rest] in
             do {
                 for change in changes {
@@ -89,7 +90,7 @@ public final class MXRecoveryService: Sendable {
                         EncodedJSON(text: Array(change.content.compactText.utf8)), ofType: change.type)
                 }
             } catch {
-                // Once the new key is named, the user must have it, whatever has failed then.
+                // Once the new key is named, the user must get it, whatever failed afterwards.
                 let named = try? await rest.accountData(ofType: RecoveryStorageKey.defaultKey)?["key"]?.string
                 guard let named, named == storage.id else { throw error }
             }
@@ -97,12 +98,12 @@ public final class MXRecoveryService: Sendable {
         return storage.recoveryKey
     }
 
-    /// Takes what is stored. With the key of cross-signing this device is verified, with that of the backup
-    /// ``MXKeyBackup/restore(withRecoveryKey:)`` works.
+    /// Recovers the stored secrets. The cross-signing key verifies this device; the backup's key enables
+    /// ``MXKeyBackup/restore(withRecoveryKey:)``.
     ///
-    /// - Parameter recoveryKey: Or the passphrase, of which the key is made: half a second, or what the homeserver says that it
-    ///   takes, up to ten.
-    /// - Throws: `MatrixError` of code `invalidArgument` if nothing is stored, or it does not open.
+    /// - Parameter recoveryKey: The recovery key, or the passphrase, from which the key is derived: this takes half a
+    ///   second, or as long as the homeserver demands, up to ten.
+    /// - Throws: `MatrixError` with code `invalidArgument` if nothing is stored, or the key does not open it.
     @concurrent
     public func recoverSecrets(with recoveryKey: String) async throws -> Result {
         let data = try await stored()
@@ -112,7 +113,7 @@ public final class MXRecoveryService: Sendable {
         } catch {
             throw MatrixError(.invalidArgument, "nothing was recovered: \(Self.reason(error))")
         }
-        // What the secrets belong to must be known, to know that they do.
+        // What the secrets belong to must be known in order to check them.
         try await core.downloadKeys(of: [core.userId], isForced: true)
         try await MXKeyBackup(core).refreshState()
         let (taken, refused) = try core.cryptoCommand { machine, turn in
@@ -121,7 +122,7 @@ public final class MXRecoveryService: Sendable {
         return Result(recovered: taken.map(\.rawValue), refused: refused.map(\.rawValue))
     }
 
-    /// Account data of the storage, by type.
+    /// Returns the account data of the storage, by type.
     private func stored() async throws -> [String: JSONView] {
         var data: [String: JSONView] = [:]
         data[RecoveryStorageKey.defaultKey] = try await core.rest.accountData(ofType: RecoveryStorageKey.defaultKey)

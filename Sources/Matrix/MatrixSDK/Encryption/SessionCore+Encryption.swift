@@ -6,9 +6,9 @@ import MatrixProtocol
 import PeerLog
 import Realtime
 
-/// Encryption of a session: turns of its machine, and messages on their way into encrypted rooms.
+/// Encryption of a session: turns of its machine, and messages to encrypted rooms.
 extension SessionCore {
-    /// A step of the machine outside of a sync, stored and told when this returns.
+    /// Performs a step of the machine outside of a sync. Its result is stored and delivered when this returns.
     @discardableResult
     func encryption<Value>(
         _ body: (inout CryptoMachine, inout CryptoTurn, inout SessionModel, inout MXStoreChanges) throws -> Value
@@ -19,7 +19,7 @@ extension SessionCore {
         return value
     }
 
-    /// The same for steps that may lead to requests.
+    /// Like ``encryption(_:)``, but for steps that may lead to requests.
     @discardableResult
     func cryptoCommand<Value>(
         _ body: (inout CryptoMachine, inout CryptoTurn) throws -> Value
@@ -28,9 +28,9 @@ extension SessionCore {
         return try encryption { machine, turn, _, _ in try body(&machine, &turn) }
     }
 
-    /// A room is encrypted, whether or not a sync has said so.
+    /// Records that a room is encrypted, whether or not a sync has said so.
     ///
-    /// - Parameter content: Of its `m.room.encryption`; nil for the usual one, unless another is known.
+    /// - Parameter content: The content of its `m.room.encryption`; `nil` for the usual one, unless another is known.
     func noteEncryption(of roomId: String, _ content: JSONView? = nil) throws(MatrixError) {
         account.noteEncryption(of: roomId)
         guard account.encrypts else { return }
@@ -46,14 +46,14 @@ extension SessionCore {
         return content.view
     }
 
-    /// Devices of those who are invited to a room are asked for anew: their invitations may not have been seen.
+    /// Requests the devices of invited users again: their invitations may not have been seen.
     func noteInvitations(among members: [MXEvent]) throws(MatrixError) {
         let invited = members.compactMap(\.invitee)
         guard !invited.isEmpty, account.encrypts else { return }
         try cryptoCommand { machine, turn in try machine.noteChanged(invited, &turn) }
     }
 
-    /// Asks which backup of keys there is: another device may have made a new one.
+    /// Asks which key backup there is: another device may have created a new one.
     func checkBackup() throws(MatrixError) {
         guard account.encrypts else { return }
         try cryptoCommand { machine, _ in machine.checkBackup() }
@@ -65,13 +65,13 @@ extension SessionCore {
 
     // MARK: Reading
 
-    /// Events of a room as the server has them, with what is inside.
+    /// Returns a room's events, as sent by the homeserver, with their decrypted content.
     func decrypted(_ events: [MXEvent], in roomId: String) throws(MatrixError) -> [MXEvent] {
         guard account.encrypts, events.contains(where: \.isEncrypted) else { return events }
         return try decrypted(events.map { $0.inRoom(roomId) })
     }
 
-    /// Events of any rooms with what is inside.
+    /// Returns events of any rooms with their decrypted content.
     func decrypted(_ events: [MXEvent]) throws(MatrixError) -> [MXEvent] {
         try encryption { machine, turn, _, _ in
             var read: [MXEvent] = []
@@ -80,8 +80,8 @@ extension SessionCore {
         }
     }
 
-    /// Stored events that somebody looks at. Those that could not be read are read again: not all that wait for a key are
-    /// remembered.
+    /// Returns stored events that are being looked at. Tries again to decrypt unreadable ones: not all events that wait
+    /// for a key are remembered.
     func lookedAt(_ events: [MXEvent], in roomId: String) throws(MatrixError) -> [MXEvent] {
         let waiting = events.filter { $0.isEncrypted && !$0.isRedacted && $0.decryptionError?.maySucceedLater == true }
         guard !waiting.isEmpty, account.encrypts else { return events }
@@ -97,9 +97,9 @@ extension SessionCore {
 
     // MARK: Sending
 
-    /// The message as it is to be sent now: encrypted, if the room is.
+    /// Returns the message to send now: encrypted, if the room is.
     ///
-    /// - Throws: `encryptionNotAvailable` if it must be encrypted and cannot be, `identityChanged`.
+    /// - Throws: `encryptionNotAvailable` if it must be encrypted but cannot be, or `identityChanged`.
     func readyToSend(_ event: MXOutgoingEvent) async throws -> MXOutgoingEvent {
         guard !Self.staysPlain(event.type), event.encryptedContent == nil, try account.isEncrypted(event.roomId) else {
             return event
@@ -115,7 +115,7 @@ extension SessionCore {
         }
     }
 
-    /// Gives keys to all who may read a room, before there is a message.
+    /// Sends keys to everyone who may read a room, before there is a message.
     func shareKeys(ofRoom roomId: String) async throws {
         guard try account.isEncrypted(roomId) else { return }
         guard let cryptoDriver else { throw MatrixError.encryptionIsOff }
@@ -129,7 +129,7 @@ extension SessionCore {
         _ changes: inout MXStoreChanges, _ turn: inout CryptoTurn
     ) throws -> Value?
 
-    /// An event of a verification as it is to be sent: devices that nobody has verified must be able to read it, too.
+    /// Returns an event of a verification, ready to send: unverified devices must be able to read it as well.
     func encryptedForVerification(
         _ type: String, _ content: String, _ roomId: String
     ) async throws -> (type: String, content: String) {
@@ -141,7 +141,7 @@ extension SessionCore {
         return (MXEvent.encryptedType, encrypted.compactText)
     }
 
-    /// Content for an encrypted room, which everybody who may read there has the keys of.
+    /// Returns encrypted content for a room, whose keys everyone who may read there has.
     func encrypted(
         _ type: String, _ content: JSONView, _ roomId: String, isForVerification: Bool = false
     ) async throws -> JSONView {
@@ -153,8 +153,8 @@ extension SessionCore {
         }
     }
 
-    /// Tries a step until everybody has the keys for it. Whoever gives no keys of his own is waited for, then left out; keys that
-    /// the homeserver does not take end it.
+    /// Retries a step until everyone has the keys for it. Waits for users who publish no keys, then leaves them out;
+    /// fails if the homeserver does not accept keys.
     private func sharing<Value>(
         ofRoom roomId: String, with driver: CryptoDriver, _ step: SharingStep<Value>
     ) async throws -> Value {
@@ -179,7 +179,7 @@ extension SessionCore {
         }
     }
 
-    /// Returns when the homeserver has told the users' devices.
+    /// Waits until the homeserver has reported the users' devices.
     func downloadKeys(of userIds: [String], isForced: Bool) async throws {
         try cryptoCommand { machine, turn in
             if isForced {
@@ -192,7 +192,7 @@ extension SessionCore {
         try await waitForAnswers(orThrow: late) { machine, turn in try machine.areKnown(userIds, &turn) ? () : nil }
     }
 
-    /// Looks at the machine after each answer of the homeserver until `look` finds something, for `keyPatience` at most.
+    /// Checks the machine after each answer of the homeserver until `look` finds something, for at most `keyPatience`.
     func waitForAnswers<Value>(
         orThrow error: MatrixError, _ look: (inout CryptoMachine, inout CryptoTurn) throws -> Value?
     ) async throws -> Value {
@@ -207,7 +207,7 @@ extension SessionCore {
         }
     }
 
-    /// What `pick` makes of the machine's notices from now on, until the session is closed.
+    /// Returns the results of `pick` for the machine's notices from now on, until the session is closed.
     func cryptoNotices<Element: Sendable>(
         _ pick: @escaping @Sendable (CryptoNotice) -> Element?
     ) -> AsyncStream<Element> {
@@ -226,12 +226,12 @@ extension SessionCore {
         }
     }
 
-    /// Events that are not encrypted in encrypted rooms (rule R15).
+    /// Returns whether an event is not encrypted even in encrypted rooms (rule R15).
     private static func staysPlain(_ type: String) -> Bool { type == "m.reaction" || type == "m.room.redaction" }
 }
 
 extension CryptoMachine {
-    /// - Returns: Whether everybody who is to read the next message can.
+    /// - Returns: Whether everyone who should read the next message can.
     fileprivate mutating func prepare(
         _ roomId: String, hasWaited: Bool, isForVerification: Bool = false, account model: SessionModel,
         _ turn: inout CryptoTurn
@@ -239,7 +239,7 @@ extension CryptoMachine {
         guard let state = model.rooms[roomId]?.state else {
             throw MatrixError(.roomNotFound, "there is no room \(roomId)", roomId: roomId)
         }
-        // A sync may have left something out since they were asked for.
+        // A sync may have left members out since they were requested.
         guard model.rooms[roomId]?.summary.membersAreComplete == true else { return false }
         if try !isEncrypted(roomId, &turn), let encryption = state.event(type: "m.room.encryption") {
             try noteEncryption(of: roomId, encryption.contentJSON, &turn)
@@ -248,7 +248,7 @@ extension CryptoMachine {
         return try prepare(room, hasWaited: hasWaited, &turn) == .ready
     }
 
-    /// - Returns: The message with what it is sent as, stored with the step; nil if keys are to be given first.
+    /// - Returns: The message in the form in which it is sent, stored with the step; `nil` if keys must be sent first.
     fileprivate mutating func encrypt(
         _ event: MXOutgoingEvent, hasWaited: Bool, account model: inout SessionModel, _ changes: inout MXStoreChanges,
         _ turn: inout CryptoTurn
@@ -269,10 +269,10 @@ extension CryptoMachine {
 }
 
 extension RoomToEncrypt {
-    /// - Parameter state: With all members.
+    /// - Parameter state: The room's state with all members.
     init(_ state: MXRoomState, isForVerification: Bool) {
         let visibility = state.historyVisibility
-        // Who is invited may read from the invitation on, unless the room says otherwise.
+        // Invited users may read from the invitation on, unless the room says otherwise.
         let invited = visibility == .joined ? [] : state.members.members(with: .invite)
         self.init(
             roomId: state.roomId, members: (state.members.members(with: .join) + invited).map(\.userId).sorted(),

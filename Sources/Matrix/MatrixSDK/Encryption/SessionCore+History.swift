@@ -6,25 +6,26 @@ import MatrixEncryption
 import MatrixProtocol
 import PeerLog
 
-/// Keys of what was said in a room before somebody was invited, for those who may read that (client-server API 1.19, "Sharing
-/// room keys with newly invited users").
+/// Keys of messages sent before a user was invited, for users who may read them (client-server API 1.19, "Sharing room
+/// keys with newly invited users").
 extension SessionCore {
-    /// Bytes of a bundle that are downloaded at most: some 50,000 keys.
+    /// The maximum bytes of a downloaded bundle: some 50,000 keys.
     private static let maximumBundleSize = 32 << 20
 
-    /// Invites a user. In an encrypted room whose history new members may read, they are given its keys.
+    /// Invites a user. If the room is encrypted and new members may read its history, they get its keys.
     ///
-    /// What cannot be given keeps nobody from being invited. Nobody is given keys whose invitation is refused.
+    /// Keys that cannot be sent do not prevent the invitation. No keys are sent if the invitation is refused.
     ///
-    /// - Parameter waits: Whether to return only when the keys have gone out. The session goes on giving them otherwise.
-    /// - Returns: Why the keys could not be given; nil if they were, or there are none to give.
+    /// - Parameter waits: Whether to return only when the keys have been sent. Otherwise the session continues to send
+    ///   them.
+    /// - Returns: Why the keys could not be sent; `nil` if they were, or there are none to send.
     @discardableResult
     func invite(
         _ userId: String, to roomId: String, reason: String? = nil, waits: Bool = false
     ) async throws -> (any Error)? {
         var (history, failure): (EncryptedFile?, (any Error)?)
         do {
-            // What takes long comes first: the keys then follow the invitation at once.
+            // The slow part comes first, so the keys follow the invitation at once.
             history = try await uploadedHistory(of: roomId)
         } catch is CancellationError {
             throw CancellationError()
@@ -52,7 +53,7 @@ extension SessionCore {
         return failure
     }
 
-    /// Returns when the homeserver has taken what the devices of an invited user are given.
+    /// Waits until the homeserver has accepted the messages to the devices of an invited user.
     private func finishSharing(of roomId: String, with userId: String) async throws {
         guard let cryptoDriver else { return }
         let end = ContinuousClock.now + options.keyPatience + options.keySharingPatience
@@ -70,7 +71,7 @@ extension SessionCore {
         guard ContinuousClock.now < end else { throw MatrixError.historyNotTaken(roomId: roomId, by: userId) }
     }
 
-    /// The keys of a room's history, if new members may have it.
+    /// Uploads the keys of a room's history, if new members may have them.
     private func uploadedHistory(of roomId: String) async throws -> EncryptedFile? {
         guard account.encrypts, try account.isEncrypted(roomId),
             let visibility = try account.read(roomId, { _, state in state?.historyVisibility }),
@@ -84,7 +85,7 @@ extension SessionCore {
         return file
     }
 
-    /// Takes the keys that the user has offered who has invited this one to a room.
+    /// Imports the keys offered by the user who invited this one to a room.
     func takeHistory(of roomId: String) async {
         do {
             let offer = try encryption { machine, turn, _, _ in try machine.offeredHistory(of: roomId, &turn) }
@@ -123,9 +124,9 @@ extension MatrixError {
 }
 
 extension CryptoMachine {
-    /// Notes by whom the user was invited to the rooms that an answer to a sync shows as joined.
+    /// Records who invited the user to the rooms that the answer to a sync shows as joined.
     ///
-    /// - Parameter model: As of before the answer.
+    /// - Parameter model: The model before the answer.
     mutating func noteJoins(
         in response: SyncResponse, before model: SessionModel, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {

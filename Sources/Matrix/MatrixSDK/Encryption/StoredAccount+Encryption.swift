@@ -3,21 +3,19 @@ import MatrixEncryption
 import MatrixProtocol
 
 extension StoredAccount {
-    /// Whether there is encryption.
     var encrypts: Bool { opened { $0.crypto != nil } ?? false }
 
-    /// When an account has encryption.
     enum Encryption: Sendable {
-        /// If the device has keys: the homeserver sends others' keys once, to whoever syncs.
+        /// Encrypts if the device has keys: the homeserver sends the keys of others only once, to whoever syncs.
         case ifBegun
-        /// The device gets keys if it has none.
+        /// Encrypts, generating keys if the device has none.
         ///
-        /// - Parameter inMemory: Also where they are lost with the process.
+        /// - Parameter inMemory: Whether to do so even if the keys are lost with the process.
         case always(inMemory: Bool)
     }
 
     static func encrypts(_ encryption: Encryption, _ store: any MXStore) throws(MatrixError) -> Bool {
-        // Beside a store that another process has nobody may use its keys.
+        // A copy must not use the keys of a store that another process owns.
         guard (store as? MXMemoryStore)?.isCopy != true else { return false }
         if case .always(let inMemory) = encryption, inMemory || store.isPermanent { return true }
         do throws(EncryptionError) {
@@ -37,11 +35,11 @@ extension StoredAccount {
         }
     }
 
-    /// The machine of the device that the store belongs to.
+    /// Returns the machine of the store's device.
     ///
     /// - Parameters:
-    ///   - changes: Its keys, if they are new.
-    ///   - notices: What is to be told of them.
+    ///   - changes: Receives its keys, if they are new.
+    ///   - notices: Receives the notices to report about them.
     static func machine(
         _ userId: String, _ deviceId: String?, _ model: SessionModel, _ store: any MXStore,
         _ changes: inout EncryptionChanges, _ notices: inout [CryptoNotice]
@@ -64,14 +62,14 @@ extension StoredAccount {
         }
     }
 
-    /// A step of the machine outside of a sync. What it changes is stored when this returns.
+    /// Performs a step of the machine outside of a sync. Its changes are stored when this returns.
     ///
-    /// - Returns: What `body` returns, what is to be told of it, and the answers to syncs that were stored meanwhile.
+    /// - Returns: The result of `body`, the notices to deliver, and the answers to syncs that were stored meanwhile.
     func encryption<Value>(
         _ body: (inout CryptoMachine, inout CryptoTurn, inout SessionModel, inout MXStoreChanges) throws -> Value
     ) throws(MatrixError) -> (value: Value, notices: [SessionNotice], committed: [Uncommitted]) {
         let (result, committed) = try inTurn { draft throws(MatrixError) -> (Value, [SessionNotice]) in
-            // The machine reads the store: what the model has, that has to have.
+            // The machine reads the store, which must have everything the model has.
             while !draft.opened.uncommitted.isEmpty { try draft.commitNext() }
             guard var crypto = draft.opened.crypto else { throw .encryptionIsOff }
             let before = draft.opened
@@ -85,7 +83,7 @@ extension StoredAccount {
             do throws(MatrixError) {
                 if !applied.changes.isEmpty { try draft.commit(applied.changes) }
             } catch {
-                draft.opened = before  // nothing of it was stored, so nothing of it has happened
+                draft.opened = before  // nothing was stored, so nothing has happened
                 throw error
             }
             return (step.value, applied.notices)
@@ -95,7 +93,7 @@ extension StoredAccount {
 }
 
 extension CryptoMachine {
-    /// Rooms that were encrypted before this device could encrypt.
+    /// Records the rooms that were encrypted before this device could encrypt.
     fileprivate mutating func noteEncryption(
         ofRoomsIn model: SessionModel, _ store: any MXStore, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {

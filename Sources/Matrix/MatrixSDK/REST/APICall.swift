@@ -2,12 +2,12 @@ import CurlTransport
 import MatrixProtocol
 import Transport
 
-/// One call of the client-server API, to be sent as often as it takes.
+/// One call of the client-server API. Retries send it more than once.
 struct APICall: Sendable {
     enum Authorization: Sendable {
-        /// With the access token; fails here without one.
+        /// Sent with the access token; fails without sending if there is none.
         case required
-        /// With the access token, if there is one.
+        /// Sent with the access token if there is one.
         case optional
         case none
     }
@@ -24,25 +24,25 @@ struct APICall: Sendable {
     var query: [(name: String, value: String?)]
     var body: EncodedJSON?
     var authorization: Authorization
-    /// Making it twice does what making it once does.
+    /// Whether the call may be repeated without changing its effect.
     var isRepeatable: Bool
-    /// Whether the pipeline tries again when the connection fails.
+    /// Whether the pipeline retries when the connection fails.
     var survivesConnections = true
-    /// Whether the server may first ask for user-interactive authentication.
+    /// Whether the server may first require user-interactive authentication.
     var isInteractive = false
     var followsRedirects = false
-    /// Whether connections that were kept alive may be dead.
+    /// Whether kept-alive connections may be dead.
     var needsFreshConnection = false
-    /// How long nothing may move; nil: as the client's options say.
+    /// The idle timeout; `nil` uses the client's option.
     var stallTimeout: Duration?
-    /// Told on the I/O thread, now and then, that some of the answer has come.
+    /// Called on the I/O thread occasionally while the answer arrives.
     var onProgress: (@Sendable (HTTPProgress) -> Void)?
-    /// Nil: as the client's options say.
+    /// In bytes; `nil` uses the client's option.
     var maximumAnswerSize: Int?
 
     /// - Parameters:
-    ///   - query: Without those whose value is nil.
-    ///   - hasTransactionId: The path ends with one: the server takes a repeat for the same request.
+    ///   - query: Parameters with a `nil` value are omitted.
+    ///   - hasTransactionId: Whether the path ends with one, which identifies repeats.
     init(
         _ method: Method, _ path: EndpointPath, query: [(name: String, value: String?)] = [], body: EncodedJSON? = nil,
         authorization: Authorization = .required, hasTransactionId: Bool = false
@@ -55,7 +55,7 @@ struct APICall: Sendable {
         isRepeatable = method == .get || hasTransactionId
     }
 
-    /// The same with a body of these members; those that are nil are left out.
+    /// Creates a call with a JSON body of these members, omitting those that are `nil`.
     init(
         _ method: Method, _ path: EndpointPath, query: [(name: String, value: String?)] = [],
         json: [String: (any Sendable)?], authorization: Authorization = .required
@@ -64,10 +64,9 @@ struct APICall: Sendable {
         self.init(method, path, query: query, body: body, authorization: authorization)
     }
 
-    /// For messages: without ids and parameters.
+    /// The name to show in messages, without ids and parameters.
     var name: String { "\(method.rawValue) \(path.template)" }
 
-    /// Path and query.
     func target() throws(MatrixError) -> String {
         guard path.isUsable else {
             throw MatrixError(.invalidArgument, "\(name) needs ids that are neither empty nor dots; nothing was sent")

@@ -5,14 +5,14 @@ import MatrixProtocol
 import Realtime
 import Transport
 
-/// The tokens could not be refreshed for now.
+/// A temporary failure to refresh the tokens.
 struct RefreshFailure: Error {
     let reason: any Error
 }
 
-/// The shell of ``TokenMachine``: makes the one refresh that all requests wait for.
+/// The shell of ``TokenMachine``: performs the single refresh that all requests wait for.
 final class AccessTokens: Sendable {
-    /// Who is told of what; see ``MXRestClient``.
+    /// The handlers of token events; see ``MXRestClient``.
     struct Handlers: Sendable {
         var persist: (@Sendable (MXCredentials) async throws -> Void)?
         var observers: [@Sendable (TokenMachine.Ending) -> Void] = []
@@ -23,7 +23,7 @@ final class AccessTokens: Sendable {
     private struct State: SharingAttempts {
         var machine: TokenMachine
         var handlers: Handlers
-        /// To refresh the tokens, or to save them.
+        /// The current attempt to refresh or save the tokens.
         var attempt = SharedAttempt()
     }
 
@@ -38,7 +38,7 @@ final class AccessTokens: Sendable {
     var credentials: MXCredentials? { state.withLock { $0.machine.credentials } }
 
     func setRefreshedHandler(_ handler: (@Sendable (MXCredentials) -> Void)?) {
-        // The old one is let go of after the lock.
+        // The old handler is released outside the lock.
         _ = state.withLock { state in
             defer { state.handlers.refreshed = handler }
             return state.handlers.refreshed
@@ -58,7 +58,7 @@ final class AccessTokens: Sendable {
         wake(.success(()))
     }
 
-    /// What is known of whose the token is.
+    /// Records whose token it is.
     func identify(_ credentials: MXCredentials) {
         state.withLock { $0.machine.identified(userId: credentials.userId, deviceId: credentials.deviceId) }
     }
@@ -72,7 +72,7 @@ final class AccessTokens: Sendable {
 
     // MARK: Requests
 
-    /// The token to send a request with; nil without one. Waits for a refresh.
+    /// Returns the token to send a request with, or `nil` if there is none. Waits for a refresh.
     func token() async throws -> String? {
         while true {
             try Task.checkCancellation()
@@ -81,7 +81,7 @@ final class AccessTokens: Sendable {
             case .send(let token): return token
             case .fail(let ending): throw ending.error
             case .wait: break
-            // Tasks of their own: all requests wait for them, and none may cancel them.
+            // Separate tasks: all requests wait for them, so none may cancel them.
             case .refresh(let refresh): Task { await self.make(refresh) }
             case .save(let id, let credentials): Task { await self.save(credentials, id: id) }
             }
@@ -89,7 +89,9 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// The server does not take `token` any more. Throws if there will be no other; says whether it was the current one.
+    /// Handles the server's rejection of `token`.
+    /// - Returns: Whether it was the current token.
+    /// - Throws: If there will be no other token.
     func rejected(_ token: String, _ error: MXError) throws -> Bool {
         switch state.withLock({ $0.machine.tokenRejected(token, error) }) {
         case .refreshFirst: return true
@@ -144,7 +146,7 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// What says that a refresh token is worth nothing any more. Anything else may be a server's bad day.
+    /// Error codes that mean the refresh token is invalid for good. Any other error may be temporary.
     private static let endings: Set<String> = [
         kMXErrCodeStringUnknownToken, kMXErrCodeStringForbidden, kMXErrCodeStringMissingToken, "M_USER_DEACTIVATED",
     ]

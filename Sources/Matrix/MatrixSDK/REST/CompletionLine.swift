@@ -1,8 +1,8 @@
 import Basics
 import Dispatch
 
-/// What a client and its session tell the application on the completion queue: one after the other, in the order in which
-/// it was added, also where that queue is a concurrent one. An answer cannot overtake the events that came before it.
+/// Everything a client and its session deliver on the completion queue: one at a time, in the order added, even if that
+/// queue is concurrent. An answer cannot overtake the events that came before it.
 package final class CompletionLine: Sendable {
     private let untold = Lock(SerialInbox<@Sendable () -> Void>())
     private let target = Lock(DispatchQueue.main)
@@ -23,7 +23,7 @@ package final class CompletionLine: Sendable {
         if begins { tellNext() }
     }
 
-    /// One in each turn of the queue, which may serve others as well.
+    /// Delivers one item per turn of the queue, which may serve others as well.
     private func tellNext() {
         queue.async {
             guard let next = self.untold.withLock({ $0.next() }) else { return }

@@ -1,8 +1,8 @@
 import JSONBytes
 import MatrixProtocol
 
-/// The JSON text of a request's body, or why there is none. Made where the caller is, so that what it was made of need not
-/// be sent anywhere.
+/// The JSON text of a request's body, or the reason there is none. Encoded where the caller is, so its source need not
+/// be sendable.
 package struct EncodedJSON: Sendable {
     let bytes: Result<[UInt8], MatrixError>
 
@@ -17,7 +17,7 @@ package struct EncodedJSON: Sendable {
         bytes = .success(Array(data))
     }
 
-    /// - Parameter text: An object's JSON text.
+    /// - Parameter text: The JSON text of an object.
     init(text: [UInt8]) {
         guard let json = JSONView(text), json.isObject else {
             bytes = .failure(MatrixError(.invalidArgument, "the content is not a JSON object; nothing was sent"))

@@ -1,16 +1,16 @@
 import MatrixProtocol
 import Transport
 
-/// The path of an endpoint. What is interpolated is one piece each, percent-encoded whole:
+/// The path of an endpoint. Each interpolated value becomes a single, percent-encoded path segment:
 ///
 ///     "v3/rooms/\(roomId)/state/\(type)/\(orEmpty: stateKey)"
 ///
-/// Without a leading `/` it lies below `/_matrix/client/`.
+/// Without a leading `/`, the path is relative to `/_matrix/client/`.
 struct EndpointPath: ExpressibleByStringInterpolation, Sendable {
     let text: String
-    /// The path without what was interpolated, for messages.
+    /// The path without its interpolated values, for messages.
     let template: String
-    /// Whether a piece is one that no server would take for itself: empty, `.` or `..`.
+    /// Whether every segment can be sent: none is empty, `.` or `..`, which no server would take literally.
     let isUsable: Bool
 
     struct StringInterpolation: StringInterpolationProtocol {

@@ -3,10 +3,9 @@ import CurlTransport
 import MatrixProtocol
 import Transport
 
-/// What a homeserver has said of itself.
 struct HomeserverFacts {
     struct UploadSize {
-        /// Nil: it does not say.
+        /// `nil` if the server reports none.
         var bytes: Int?
     }
 
@@ -14,15 +13,15 @@ struct HomeserverFacts {
     var hasAuthenticatedMedia: Bool?
 }
 
-/// Where requests go, and how one is sent once.
+/// A homeserver, and single requests to it.
 final class Homeserver: Sendable {
     let options: MXRestClientOptions
     private let base: Lock<String>
-    /// What was asked once.
+    /// Answers that were requested once.
     let facts = Lock(HomeserverFacts())
 
     private let network: Lock<NetworkOptions>
-    /// Asked about certificates that no authority vouches for.
+    /// Decides whether to trust a certificate that no authority vouches for.
     private let certificateHandler: (@Sendable (Data) -> Bool)?
 
     init(_ base: String, options: MXRestClientOptions, certificateHandler: (@Sendable (Data) -> Bool)? = nil) {
@@ -32,7 +31,7 @@ final class Homeserver: Sendable {
         network = Lock(NetworkOptions(caFile: options.caFile, proxy: options.proxy, pinnedKey: options.pinnedKey))
     }
 
-    /// Without a slash at its end. A login may move it.
+    /// The base URL without a trailing slash. A login may change it.
     var url: String {
         get { base.withLock { $0 } }
         set { base.withLock { $0 = Self.withoutSlash(newValue) } }
@@ -42,7 +41,6 @@ final class Homeserver: Sendable {
         url.hasSuffix("/") ? withoutSlash(String(url.dropLast())) : url
     }
 
-    /// Sends once.
     func send(
         _ request: HTTPRequest, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(TransportError) -> HTTPResponse {
@@ -57,7 +55,8 @@ final class Homeserver: Sendable {
         }
     }
 
-    /// How to reach a server whose certificate nobody vouches for, if its user does. Nothing is sent to it before.
+    /// Returns options that trust the server's untrusted certificate if the user accepts it. Nothing is sent to the
+    /// server before.
     private func trusting(_ target: String, _ network: NetworkOptions) async -> NetworkOptions? {
         guard let certificateHandler, target.hasPrefix(url + "/"),
             let certificate = try? await HTTPClient.certificate(
@@ -109,7 +108,7 @@ extension MatrixError {
 }
 
 extension TransportError {
-    /// Whether another try may do better.
+    /// Whether a retry may succeed.
     var isTemporary: Bool {
         switch code {
         case .couldNotResolve, .couldNotConnect, .proxy, .timedOut, .connectionLost, .tls: true
@@ -119,7 +118,7 @@ extension TransportError {
         }
     }
 
-    /// Whether nothing of the request can have reached the server.
+    /// Whether no part of the request can have reached the server.
     var neverLeft: Bool {
         switch code {
         case .couldNotResolve, .couldNotConnect, .proxy, .tls, .invalidRequest, .certificateExpired,
@@ -132,15 +131,15 @@ extension TransportError {
     }
 }
 
-/// What an answer says; every status is an answer.
+/// Interprets answers; a response with any status is an answer.
 enum APIAnswer {
-    /// How long to wait; proxies say so too, with pages of their own.
+    /// Returns how long to wait; proxies also say so, with pages of their own.
     static func retryAfter(_ error: any Error, _ response: HTTPResponse) -> Duration? {
         if let error = error as? MXError { return error.retryAfter }
         return response.fields["Retry-After"].flatMap { Int($0) }.map { .seconds(min(max($0, 0), 86_400)) }
     }
 
-    /// The error that a status of failure stands for.
+    /// Returns the error for a response with a failure status.
     static func error(_ response: HTTPResponse, of call: String) -> any Error {
         if let error = MXError(
             status: response.status, body: response.body, retryAfter: response.fields["Retry-After"])

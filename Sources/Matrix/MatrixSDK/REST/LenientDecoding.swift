@@ -1,23 +1,23 @@
 import Foundation
 
-/// One field that is not what the specification says does not make an answer unreadable.
+/// Lenient decoding: one field that violates the specification does not make an answer unreadable.
 extension KeyedDecodingContainer {
-    /// What is there if it is of this type, else nil.
+    /// Returns the value if it has this type, otherwise `nil`.
     func usable<Value: Decodable>(_ key: Key, as type: Value.Type = Value.self) -> Value? {
         (try? decodeIfPresent(type, forKey: key)) ?? nil
     }
 
-    /// A number without its fraction; nil if it is none or does not fit.
+    /// Returns a number without its fraction, or `nil` if it is not a number or does not fit.
     func wholePart(_ key: Key) -> Int? {
         usable(key, as: Int.self) ?? usable(key, as: Double.self).flatMap { $0.magnitude < 0x1p53 ? Int($0) : nil }
     }
 
-    /// The elements of an array that can be read.
+    /// Returns the readable elements of an array.
     func readable<Element: Decodable>(_ key: Key, as type: Element.Type = Element.self) throws -> [Element] {
         try decode([Lenient<Element>].self, forKey: key).compactMap(\.value)
     }
 
-    /// The members of an object that can be read; nil if it is none.
+    /// Returns the readable members of an object, or `nil` if it is not an object.
     func readableMembers<Element: Decodable>(
         _ key: Key, as type: Element.Type = Element.self
     ) -> [String: Element]? {
@@ -25,7 +25,7 @@ extension KeyedDecodingContainer {
     }
 }
 
-/// A value, or nil for what is none.
+/// A value, or `nil` if it cannot be decoded.
 private struct Lenient<Value: Decodable>: Decodable {
     let value: Value?
 
@@ -33,7 +33,7 @@ private struct Lenient<Value: Decodable>: Decodable {
 }
 
 extension MXMatrixVersions {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         versions = try fields.readable(.versions)
@@ -42,7 +42,7 @@ extension MXMatrixVersions {
 }
 
 extension MXWhoAmI {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         userId = try fields.decode(String.self, forKey: .userId)
@@ -51,7 +51,7 @@ extension MXWhoAmI {
 }
 
 extension MXLoginToken {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         token = try fields.decode(String.self, forKey: .token)
@@ -60,7 +60,7 @@ extension MXLoginToken {
 }
 
 extension MXDevice {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         deviceId = try fields.decode(String.self, forKey: .deviceId)
@@ -70,7 +70,7 @@ extension MXDevice {
 }
 
 extension MXEventAtTime {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         eventId = try fields.decode(String.self, forKey: .eventId)
@@ -79,7 +79,7 @@ extension MXEventAtTime {
 }
 
 extension MXPresenceStatus {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         presence = try fields.decode(String.self, forKey: .presence)
@@ -89,7 +89,7 @@ extension MXPresenceStatus {
 }
 
 extension MXUserSearchResponse {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         results = try fields.readable(.results)
@@ -98,7 +98,7 @@ extension MXUserSearchResponse {
 }
 
 extension MXUserSearchResponse.User {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         userId = try fields.decode(String.self, forKey: .userId)
@@ -107,7 +107,7 @@ extension MXUserSearchResponse.User {
 }
 
 extension MXRoomAliasResolution {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         roomId = try fields.decode(String.self, forKey: .roomId)
@@ -116,7 +116,7 @@ extension MXRoomAliasResolution {
 }
 
 extension MXPublicRoomsResponse {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         chunk = try fields.readable(.chunk)
@@ -126,7 +126,7 @@ extension MXPublicRoomsResponse {
 }
 
 extension MXPublicRoom {
-    /// What is not as the specification says is left out.
+    /// Skips fields that violate the specification.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         roomId = try fields.decode(String.self, forKey: .roomId)

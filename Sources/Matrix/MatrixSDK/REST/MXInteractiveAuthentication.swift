@@ -2,23 +2,24 @@ public import JSONBytes
 import MatrixProtocol
 import Transport
 
-/// What the server asks for before it does something (client-server specification, "User-Interactive Authentication").
+/// The authentication a server requires before an action (client-server specification, "User-Interactive
+/// Authentication").
 public struct MXAuthenticationSession: Sendable {
-    /// A way through: all of these stages, in order.
+    /// One way to authenticate: all of these stages, in order.
     public struct Flow: Sendable, Hashable, Codable {
-        /// Such as `m.login.password`.
+        /// The stages, such as `m.login.password`.
         public let stages: [String]
     }
 
-    /// The server's name for this conversation.
+    /// The server's identifier of this conversation.
     public let session: String?
-    /// The ways through; one is enough.
+    /// The ways to authenticate; one is enough.
     public let flows: [Flow]
-    /// Stages that are done.
+    /// The completed stages.
     public let completed: [String]
-    /// What stages need, by stage.
+    /// Parameters of the stages, by stage.
     public let params: JSONView?
-    /// Why the last stage was not accepted; nil if it was.
+    /// Why the last stage was rejected; `nil` if it was accepted.
     public let error: MXError?
 
     init?(status: Int, body: [UInt8]) {
@@ -30,19 +31,19 @@ public struct MXAuthenticationSession: Sendable {
         error = MXError(status: status, body: body)
     }
 
-    /// The stages that are still to be done, on the shortest way.
+    /// The stages still to complete, on the shortest way.
     public var remainingStages: [String] {
         flows.map { $0.stages.filter { !completed.contains($0) } }.min { $0.count < $1.count } ?? []
     }
 }
 
-/// What is done to complete a stage. Printing one shows its type alone.
+/// The data that completes a stage. Printing it shows only its type.
 public struct MXAuthenticationStage: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Such as `m.login.password`; nil for a stage that was completed outside, in a browser.
+    /// The type, such as `m.login.password`; `nil` for a stage completed outside, in a browser.
     public let type: String?
     let content: EncodedJSON
 
-    /// Any stage with its fields. The session is added.
+    /// Creates a stage of any type with its fields. The session is added automatically.
     public init(type: String?, _ fields: [String: Any] = [:]) {
         self.type = type
         var fields = fields
@@ -50,10 +51,10 @@ public struct MXAuthenticationStage: Sendable, CustomStringConvertible, CustomRe
         content = EncodedJSON(fields)
     }
 
-    /// `m.login.dummy`: nothing to do.
+    /// `m.login.dummy`: no action required.
     public static var dummy: MXAuthenticationStage { MXAuthenticationStage(type: "m.login.dummy") }
 
-    /// `m.login.terms`: the user has agreed.
+    /// `m.login.terms`: the user has accepted the terms.
     public static var terms: MXAuthenticationStage { MXAuthenticationStage(type: "m.login.terms") }
 
     /// `m.login.password`.
@@ -68,31 +69,32 @@ public struct MXAuthenticationStage: Sendable, CustomStringConvertible, CustomRe
         MXAuthenticationStage(type: "m.login.registration_token", ["token": token])
     }
 
-    /// A stage that was completed on its fallback page.
+    /// A stage completed on its fallback page.
     public static var completedOutside: MXAuthenticationStage { MXAuthenticationStage(type: nil) }
 
-    /// The type, never what proves who one is.
+    /// The type, never the credentials.
     public var description: String { "authentication stage \(type ?? "completed outside")" }
-    /// Nothing of the stage's fields.
+    /// A mirror without the stage's fields.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Where a call is that the server guards by user-interactive authentication.
+/// The progress of a call that the server guards with user-interactive authentication.
 public enum MXInteractiveStep<Value: Sendable>: Sendable {
-    /// It is done.
+    /// The call is complete.
     case completed(Value)
-    /// The server asks for more: ``MXInteractiveChallenge/submit(_:)`` goes on.
+    /// The server requires another stage; continue with ``MXInteractiveChallenge/submit(_:)``.
     case challenge(MXInteractiveChallenge<Value>)
 
-    /// What it gave; nil while the server asks for more.
+    /// The result; `nil` while the server requires another stage.
     public var value: Value? {
         if case .completed(let value) = self { value } else { nil }
     }
 
-    /// Goes on until it is done.
+    /// Answers challenges until the call completes.
     ///
-    /// - Parameter answer: What to submit; nil gives up, and then `MatrixError.Code.interactionRequired` is thrown.
-    /// - Throws: Also what the server says of a stage that it does not accept.
+    /// - Parameter answer: Returns the stage to submit, or `nil` to give up, which throws
+    ///   `MatrixError.Code.interactionRequired`.
+    /// - Throws: Also the server's error when it rejects a stage.
     public func completed(
         by answer: (MXAuthenticationSession) async throws -> MXAuthenticationStage?
     ) async throws -> Value {
@@ -114,14 +116,14 @@ public enum MXInteractiveStep<Value: Sendable>: Sendable {
     }
 }
 
-/// A call that waits for its user. It may be kept, and answered several times.
+/// A call waiting for authentication. You can keep it, and answer it more than once.
 public struct MXInteractiveChallenge<Value: Sendable>: Sendable {
-    /// What the server asks for.
+    /// The authentication the server requires.
     public let authentication: MXAuthenticationSession
     package let client: MXRestClient
     let resume: @Sendable (EncodedJSON) async throws -> MXInteractiveStep<Value>
 
-    /// Makes the call again with a stage completed.
+    /// Repeats the call with a completed stage.
     public func submit(_ stage: MXAuthenticationStage) async throws -> MXInteractiveStep<Value> {
         let fields = JSONView(try stage.content.bytes.get())?.foundation as? [String: Any] ?? [:]
         var auth = fields
@@ -131,9 +133,9 @@ public struct MXInteractiveChallenge<Value: Sendable>: Sendable {
 }
 
 extension MXRestClient {
-    /// Makes a call that may have to be authenticated.
+    /// Makes a call that may require authentication.
     ///
-    /// - Parameter body: Of the call, without `auth`.
+    /// - Parameter body: The body of the call, without `auth`.
     func interactive<Value: Sendable>(
         _ call: APICall, auth: EncodedJSON? = nil, _ decode: @escaping @Sendable (HTTPResponse) throws -> Value
     ) async throws -> MXInteractiveStep<Value> {
@@ -155,7 +157,7 @@ extension MXRestClient {
     }
 }
 
-/// An answer that is a challenge and no failure.
+/// An answer that is a challenge rather than a failure.
 struct InteractionWanted: Error {
     let session: MXAuthenticationSession
 }

@@ -1,15 +1,16 @@
 import Basics
 
-/// What a homeserver's answer to a login says that was not asked for. The login holds all the same: look whether it is meant.
+/// Something in a homeserver's answer to a login that the client did not ask for. The login is still valid; check
+/// whether this is intended.
 @nonexhaustive
 public enum MXLoginWarning: Sendable, Hashable {
-    /// Another user is logged in.
+    /// The server logged in another user.
     case otherUser(asked: String, given: String)
-    /// The client goes on with another server, which the answer names in its `well_known`: URLs.
+    /// The client continues with another server, named in the answer's `well_known`. Both values are URLs.
     case otherServer(asked: String, given: String)
 
-    /// - Parameter asked: A user id, or its local part. Servers may write its letters small.
-    /// - Returns: Nil if it is the user's.
+    /// - Parameter asked: A user id, or its local part. Servers may lowercase it.
+    /// - Returns: `nil` if the answer is for this user.
     package init?(asked: String, given: String) {
         let (wanted, user) = (asked.lowercased(), given.lowercased())
         let isSame =
@@ -21,7 +22,7 @@ public enum MXLoginWarning: Sendable, Hashable {
 }
 
 extension MXLoginWarning: CustomStringConvertible {
-    /// For people.
+    /// A human-readable description.
     public var description: String {
         switch self {
         case .otherUser(let asked, let given): "the homeserver logged in \(given) instead of \(asked)"

@@ -4,9 +4,9 @@ import MatrixProtocol
 import Transport
 
 extension MXRestClient {
-    /// Registers an account, and logs in with it. The server says what it asks for as a challenge.
+    /// Registers an account and logs in with it. The server's requirements arrive as a challenge.
     ///
-    /// - Parameter isLoggedIn: Whether to log in as well; else the answer has no credentials.
+    /// - Parameter isLoggedIn: Whether to log in as well. If false, the answer has no credentials.
     public func register(
         username: String?, password: String?, deviceId: String? = nil, deviceDisplayName: String? = nil,
         isLoggedIn: Bool = true
@@ -25,7 +25,7 @@ extension MXRestClient {
         }
     }
 
-    /// Whether a name is free. The reason why it is not is thrown.
+    /// Returns whether a username is available. Throws the reason if it is not.
     public func isUsernameAvailable(_ username: String) async throws -> Bool {
         do {
             let call = APICall(.get, "v3/register/available", query: [("username", username)], authorization: .none)
@@ -37,7 +37,7 @@ extension MXRestClient {
 
     /// Changes the password.
     ///
-    /// - Parameter logoutDevices: Whether all other devices are logged out.
+    /// - Parameter logoutDevices: Whether to log out all other devices.
     public func changePassword(to newPassword: String, logoutDevices: Bool = true) async throws -> MXInteractiveStep<
         Bool
     > {
@@ -46,14 +46,14 @@ extension MXRestClient {
         return try await interactive(call) { _ in true }
     }
 
-    /// Gives the account up, for good.
+    /// Deactivates the account permanently.
     ///
-    /// - Parameter eraseData: Whether others who join later are to see no messages of it.
+    /// - Parameter eraseData: Whether to hide its messages from users who join rooms later.
     public func deactivateAccount(eraseData: Bool = false) async throws -> MXInteractiveStep<Bool> {
         try await interactive(APICall(.post, "v3/account/deactivate", json: ["erase": eraseData])) { _ in true }
     }
 
-    /// The email addresses and phone numbers of the account.
+    /// Returns the email addresses and phone numbers of the account.
     public func thirdPartyIdentifiers() async throws -> [MXThirdPartyIdentifier] {
         let json = try await json(APICall(.get, "v3/account/3pid"))
         return json["threepids"]?.array?.compactMap {
@@ -61,15 +61,15 @@ extension MXRestClient {
         } ?? []
     }
 
-    /// Servers that relay calls; an object without members if there are none.
+    /// Returns servers that relay calls, or an empty object if there are none.
     public func turnServer() async throws -> JSONView {
         try await json(APICall(.get, "v3/voip/turnServer"))
     }
 }
 
-/// An address of an account.
+/// An email address or phone number of an account.
 public struct MXThirdPartyIdentifier: Sendable, Hashable, Codable {
-    /// `email` or `msisdn`.
+    /// The kind of address: `email` or `msisdn`.
     public let medium: String
     /// The address itself.
     public let address: String

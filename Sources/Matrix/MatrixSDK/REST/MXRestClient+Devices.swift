@@ -1,14 +1,14 @@
 import MatrixProtocol
 
 extension MXRestClient {
-    /// The user's devices.
+    /// Returns the user's devices.
     public func devices() async throws -> [MXDevice] {
         try await list("devices", of: APICall(.get, "v3/devices")).compactMap {
             try? JSONDecoder().decode(MXDevice.self, from: $0.data)
         }
     }
 
-    /// One of the user's devices.
+    /// Returns one of the user's devices.
     public func device(withId deviceId: String) async throws -> MXDevice {
         try await value(APICall(.get, "v3/devices/\(deviceId)"))
     }
@@ -18,26 +18,26 @@ extension MXRestClient {
         try await perform(APICall(.put, "v3/devices/\(deviceId)", json: ["display_name": name]))
     }
 
-    /// Logs devices out. The server asks for authentication.
+    /// Logs out devices. The server requires authentication.
     public func deleteDevices(_ deviceIds: [String]) async throws -> MXInteractiveStep<Bool> {
         try await interactive(APICall(.post, "v3/delete_devices", json: ["devices": deviceIds])) { _ in true }
     }
 
-    /// Logs one device out. The server asks for authentication.
+    /// Logs out a device. The server requires authentication.
     public func deleteDevice(_ deviceId: String) async throws -> MXInteractiveStep<Bool> {
         try await interactive(APICall(.delete, "v3/devices/\(deviceId)", body: .empty)) { _ in true }
     }
 }
 
-/// A client that the user has logged in with.
+/// A client with which the user has logged in.
 public struct MXDevice: Sendable, Hashable, Codable {
-    /// Chosen at the login.
+    /// The id chosen at login.
     public let deviceId: String
-    /// For people.
+    /// The human-readable name.
     public let displayName: String?
-    /// From where it was last seen.
+    /// The IP address the device last used.
     public let lastSeenIp: String?
-    /// When it was last seen, in milliseconds since 1970.
+    /// The time the device was last seen, in milliseconds since 1970.
     public let lastSeenTs: UInt64?
 
     enum CodingKeys: String, CodingKey {

@@ -1,13 +1,13 @@
 import MatrixProtocol
 
 extension MXRestClient {
-    /// Rooms that everybody may find: one page of them.
+    /// Returns a page of the public room directory.
     ///
     /// - Parameters:
-    ///   - onServer: Another server's; nil is our own.
-    ///   - since: ``MXPublicRoomsResponse/nextBatch`` of the page before.
-    ///   - filter: Words to look for.
-    ///   - thirdPartyInstanceId: Of a bridged network.
+    ///   - onServer: Another server; `nil` for the user's own.
+    ///   - since: ``MXPublicRoomsResponse/nextBatch`` of the previous page.
+    ///   - filter: Words to search for.
+    ///   - thirdPartyInstanceId: The id of a bridged network.
     public func publicRooms(
         onServer server: String?, limit: UInt? = nil, since: String? = nil, filter: String? = nil,
         thirdPartyInstanceId: String? = nil, includeAllNetworks: Bool = false
@@ -31,34 +31,35 @@ extension MXRestClient {
         return try await value(call)
     }
 
-    /// Rooms of our own server that everybody may find: the first 100. ``publicRooms(onServer:limit:since:filter:thirdPartyInstanceId:includeAllNetworks:)`` goes on.
+    /// Returns the first 100 public rooms of the user's own server. For more, use
+    /// ``publicRooms(onServer:limit:since:filter:thirdPartyInstanceId:includeAllNetworks:)``.
     public func publicRooms() async throws -> [MXPublicRoom] {
         try await publicRooms(onServer: nil, limit: 100).chunk
     }
 
     // MARK: Aliases
 
-    /// The room of an alias.
+    /// Returns the room that an alias refers to.
     public func resolveRoomAlias(_ alias: String) async throws -> MXRoomAliasResolution {
         try await value(APICall(.get, "v3/directory/room/\(alias)", authorization: .optional))
     }
 
-    /// Gives a room an alias.
+    /// Adds an alias to a room.
     public func addRoomAlias(_ alias: String, toRoom roomId: String) async throws {
         try await perform(APICall(.put, "v3/directory/room/\(alias)", json: ["room_id": roomId]))
     }
 
-    /// Takes an alias away.
+    /// Removes an alias.
     public func removeRoomAlias(_ alias: String) async throws {
         try await perform(APICall(.delete, "v3/directory/room/\(alias)"))
     }
 
-    /// The aliases that our server has for a room.
+    /// Returns the aliases of a room on the user's own server.
     public func aliases(ofRoom roomId: String) async throws -> [String] {
         try await list("aliases", of: APICall(.get, "v3/rooms/\(roomId)/aliases")).compactMap(\.string)
     }
 
-    /// Whether a room is in the directory.
+    /// Returns whether a room is listed in the directory.
     public func directoryVisibility(ofRoom roomId: String) async throws -> MXRoomDirectoryVisibility {
         let call = APICall(.get, "v3/directory/list/room/\(roomId)", authorization: .optional)
         guard let visibility = MXRoomDirectoryVisibility(rawValue: try await text("visibility", of: call)) else {
@@ -67,24 +68,24 @@ extension MXRestClient {
         return visibility
     }
 
-    /// Puts a room into the directory, or takes it out.
+    /// Adds a room to the directory, or removes it.
     public func setDirectoryVisibility(_ visibility: MXRoomDirectoryVisibility, ofRoom roomId: String) async throws {
         try await perform(
             APICall(.put, "v3/directory/list/room/\(roomId)", json: ["visibility": visibility.rawValue]))
     }
 }
 
-/// Whether a room is in the directory; says nothing about who may join.
+/// Whether a room is listed in the directory. Independent of who may join.
 public enum MXRoomDirectoryVisibility: String, Sendable, Hashable, Codable {
     case `public`
     case `private`
 }
 
-/// The room of an alias.
+/// The room that an alias refers to.
 public struct MXRoomAliasResolution: Sendable, Hashable, Codable {
-    /// The room.
+    /// The room's id.
     public let roomId: String
-    /// Servers through which it can be joined.
+    /// Servers through which to join the room.
     public let servers: [String]?
 
     enum CodingKeys: String, CodingKey {
@@ -93,15 +94,15 @@ public struct MXRoomAliasResolution: Sendable, Hashable, Codable {
     }
 }
 
-/// A page of the directory.
+/// A page of the room directory.
 public struct MXPublicRoomsResponse: Sendable, Hashable, Codable {
     /// The rooms, largest first.
     public let chunk: [MXPublicRoom]
-    /// Where the next page begins; nil on the last.
+    /// The token of the next page; `nil` on the last.
     public let nextBatch: String?
-    /// Where the page before begins; nil on the first.
+    /// The token of the previous page; `nil` on the first.
     public let previousBatch: String?
-    /// How many rooms there are, about.
+    /// The approximate number of rooms.
     public let totalRoomCountEstimate: Int?
 
     enum CodingKeys: String, CodingKey {
@@ -112,27 +113,27 @@ public struct MXPublicRoomsResponse: Sendable, Hashable, Codable {
     }
 }
 
-/// A room of the directory.
+/// A room in the directory.
 public struct MXPublicRoom: Sendable, Hashable, Codable {
-    /// The room.
+    /// The room's id.
     public let roomId: String
-    /// Nil: it has none.
+    /// The room's name, if any.
     public let name: String?
-    /// Nil: it has none.
+    /// The room's topic, if any.
     public let topic: String?
-    /// Its main alias.
+    /// The room's main alias.
     public let canonicalAlias: String?
-    /// How many are in it.
+    /// The number of joined members.
     public let joinedMembersCount: Int
-    /// Whether it can be read without joining.
+    /// Whether anyone can read the room without joining.
     public let isWorldReadable: Bool
     /// Whether guests may join.
     public let guestCanJoin: Bool
-    /// An `mxc:` URL.
+    /// The room's avatar, an `mxc:` URL.
     public let avatarUrl: String?
-    /// Such as `public` or `knock`.
+    /// The join rule, such as `public` or `knock`.
     public let joinRule: String?
-    /// Such as `m.space`; nil for rooms to talk in.
+    /// The room type, such as `m.space`; `nil` for ordinary rooms.
     public let roomType: String?
 
     enum CodingKeys: String, CodingKey {

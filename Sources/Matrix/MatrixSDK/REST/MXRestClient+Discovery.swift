@@ -4,7 +4,7 @@ import MatrixProtocol
 extension MXRestClient {
     /// Finds the homeserver of a server name (client-server specification, "Server Discovery").
     ///
-    /// - Parameter serverName: What stands after the colon of a user id, or the whole user id.
+    /// - Parameter serverName: The part of a user id after the colon, or the whole user id.
     @concurrent
     public static func discoverHomeserver(
         of serverName: String, options: MXRestClientOptions = MXRestClientOptions()
@@ -13,7 +13,7 @@ extension MXRestClient {
         return try await discoverHomeserver(at: "https://" + name, options: options)
     }
 
-    /// - Parameter base: Where the server name's site is.
+    /// - Parameter base: The URL of the server name's site.
     @concurrent
     package static func discoverHomeserver(at base: String, options: MXRestClientOptions) async throws -> MXDiscovery {
         guard MXWellKnown.isUsable(base), let url = URL(string: base) else {
@@ -43,7 +43,7 @@ extension MXRestClient {
         }
     }
 
-    /// What the site of this client's address says about its homeserver.
+    /// Returns what the site at this client's address publishes about its homeserver.
     public func wellKnown() async throws -> MXWellKnown {
         var call = APICall(.get, "/.well-known/matrix/client", authorization: .none)
         call.maximumAnswerSize = 1 << 16
@@ -51,12 +51,12 @@ extension MXRestClient {
         return MXWellKnown(try await json(call))
     }
 
-    /// What the server speaks.
+    /// Returns the versions and features the server supports.
     public func supportedVersions() async throws -> MXMatrixVersions {
         try await value(APICall(.get, "versions", authorization: .optional))
     }
 
-    /// What the server lets the user do: the members of its `capabilities`.
+    /// Returns what the server lets the user do: the members of its `capabilities`.
     public func capabilities() async throws -> JSONView {
         let call = APICall(.get, "v3/capabilities")
         guard let capabilities = try await json(call)["capabilities"] else { throw Self.unexpected(call) }
@@ -64,21 +64,21 @@ extension MXRestClient {
     }
 }
 
-/// What discovery came to.
+/// The result of homeserver discovery.
 public enum MXDiscovery: Sendable {
-    /// The homeserver, and what it speaks.
+    /// The homeserver, and the versions it supports.
     case found(MXWellKnown, MXMatrixVersions)
-    /// Nothing usable was found: ask the user for the homeserver's address (`FAIL_PROMPT`).
+    /// Nothing usable was found; ask the user for the homeserver's address (`FAIL_PROMPT`).
     case failPrompt
-    /// A homeserver is named that does not answer as one: do not go on (`FAIL_ERROR`).
+    /// The site names a homeserver that does not answer as one; do not continue (`FAIL_ERROR`).
     case failError
 }
 
-/// What a site says about its homeserver.
+/// The information a site publishes about its homeserver.
 public struct MXWellKnown: Sendable, Hashable {
-    /// The base URL, without a slash at its end; nil if it names none.
+    /// The base URL without a trailing slash; `nil` if the site names no homeserver.
     public let homeserver: String?
-    /// The base URL of the identity server.
+    /// The identity server's base URL.
     public let identityServer: String?
 
     init(homeserver: String) {
@@ -97,11 +97,11 @@ public struct MXWellKnown: Sendable, Hashable {
     }
 }
 
-/// What a server speaks.
+/// The versions and features a server supports.
 public struct MXMatrixVersions: Sendable, Hashable, Codable {
-    /// Such as `v1.11`.
+    /// Supported versions, such as `v1.11`.
     public let versions: [String]
-    /// What it can do that is not in the specification yet.
+    /// Supported features that are not in the specification yet.
     public let unstableFeatures: [String: Bool]?
 
     enum CodingKeys: String, CodingKey {
@@ -109,7 +109,7 @@ public struct MXMatrixVersions: Sendable, Hashable, Codable {
         case unstableFeatures = "unstable_features"
     }
 
-    /// Whether media is downloaded with the token.
+    /// Whether downloading media requires the token.
     var hasAuthenticatedMedia: Bool {
         unstableFeatures?["org.matrix.msc3916.stable"] == true
             || versions.contains { version in
@@ -120,10 +120,10 @@ public struct MXMatrixVersions: Sendable, Hashable, Codable {
 }
 
 extension Error {
-    /// Whether it was our own doing.
+    /// Whether the client itself cancelled the operation.
     var isCancellation: Bool { self is CancellationError || (self as? MatrixError)?.code == .cancelled }
 
-    /// Whether the server says that there is no such thing, in whatever words.
+    /// Whether the server reports that it does not exist, in any form.
     var isNotFound: Bool {
         (self as? MXError)?.status == 404 || (self as? MatrixError)?.code == .http(status: 404)
     }

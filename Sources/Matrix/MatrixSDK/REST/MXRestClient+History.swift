@@ -1,12 +1,13 @@
 import MatrixProtocol
 
 extension MXRestClient {
-    /// A page of a room's history.
+    /// Returns a page of a room's history.
     ///
     /// - Parameters:
-    ///   - from: Where it begins: a token of a sync or of another page; nil is the newest event, or the first of all.
-    ///   - to: Where it ends at the latest.
-    ///   - filter: JSON text of a room event filter.
+    ///   - from: The token to start at, from a sync or another page; `nil` starts at the newest event, or at the oldest
+    ///     when paginating forwards.
+    ///   - to: The token to stop at.
+    ///   - filter: The JSON text of a room event filter.
     public func messages(
         forRoom roomId: String, from: String? = nil, to: String? = nil, direction: MXTimelineDirection = .backwards,
         limit: Int = 10, filter: String? = nil
@@ -22,9 +23,9 @@ extension MXRestClient {
             start: answer["start"]?.string, end: answer["end"]?.string)
     }
 
-    /// An event, and what was said around it.
+    /// Returns an event and the events around it.
     ///
-    /// - Parameter limit: Events on both sides together.
+    /// - Parameter limit: The maximum number of events on both sides together.
     public func contextOfEvent(_ eventId: String, inRoom roomId: String, limit: Int = 10, filter: String? = nil)
         async throws -> MXEventContext
     {
@@ -41,19 +42,19 @@ extension MXRestClient {
             end: answer["end"]?.string)
     }
 
-    /// One event.
+    /// Returns an event.
     public func event(withId eventId: String, inRoom roomId: String) async throws -> MXEvent {
         let call = APICall(.get, "v3/rooms/\(roomId)/event/\(eventId)")
         guard let event = MXEvent(json: try await json(call), roomId: roomId) else { throw Self.unexpected(call) }
         return event
     }
 
-    /// Events that relate to one: edits, reactions, replies in its thread.
+    /// Returns events that relate to an event: edits, reactions, replies in its thread.
     ///
     /// - Parameters:
-    ///   - relationType: Such as `m.annotation`; nil is all.
-    ///   - eventType: Only these; counts with a `relationType` alone.
-    ///   - from: ``MXRelationsResponse/nextBatch`` of the page before.
+    ///   - relationType: A relation type such as `m.annotation`; `nil` for all.
+    ///   - eventType: Only return events of this type. Requires a `relationType`.
+    ///   - from: ``MXRelationsResponse/nextBatch`` of the previous page.
     public func relations(
         forEvent eventId: String, inRoom roomId: String, relationType: String? = nil, eventType: MXEventType? = nil,
         from: String? = nil, limit: Int? = nil, direction: MXTimelineDirection = .backwards
@@ -70,10 +71,10 @@ extension MXRestClient {
             chunk: answer["chunk"]?.events(inRoom: roomId) ?? [], nextBatch: answer["next_batch"]?.string)
     }
 
-    /// Everything that refers to a poll: its votes and what ends it.
+    /// Returns every event that refers to a poll: its votes and the events that end it.
     package func votes(onPoll eventId: String, inRoom roomId: String) async throws -> [MXEvent] {
         var (votes, token): ([MXEvent], String?) = ([], nil)
-        // More pages than anybody votes.
+        // More pages than any poll needs.
         for _ in 0..<200 {
             let page = try await relations(
                 forEvent: eventId, inRoom: roomId, relationType: "m.reference", from: token, limit: 100)
@@ -84,9 +85,9 @@ extension MXRestClient {
         return votes
     }
 
-    /// The threads of a room, newest first: their roots.
+    /// Returns the root events of a room's threads, newest first.
     ///
-    /// - Parameter participatedOnly: Those in which the user wrote.
+    /// - Parameter participatedOnly: Only return threads in which the user wrote.
     public func threads(inRoom roomId: String, participatedOnly: Bool = false, from: String? = nil, limit: Int? = nil)
         async throws -> MXRelationsResponse
     {
@@ -113,36 +114,36 @@ extension MXTimelineDirection {
 
 /// A page of a room's history.
 public struct MXPaginationResponse: Sendable {
-    /// Backwards: newest first. May be empty though there is more.
+    /// The events; newest first when paginating backwards. May be empty even if there are more.
     public let chunk: [MXEvent]
-    /// Members who wrote these events, when members are loaded lazily.
+    /// The membership events of these events' senders, when members are loaded lazily.
     public let state: [MXEvent]
-    /// Where it begins.
+    /// The token at which this page starts.
     public let start: String?
-    /// Where the next page begins; nil at the end.
+    /// The token of the next page; `nil` at the end.
     public let end: String?
 }
 
-/// What was said around an event.
+/// An event and the events around it.
 public struct MXEventContext: Sendable {
     /// The event itself.
     public let event: MXEvent
-    /// Newest first.
+    /// The events before it, newest first.
     public let eventsBefore: [MXEvent]
-    /// Oldest first.
+    /// The events after it, oldest first.
     public let eventsAfter: [MXEvent]
     /// The room's state at the last of these events.
     public let state: [MXEvent]
-    /// Where a page before begins.
+    /// The token for the events before these.
     public let start: String?
-    /// Where a page after begins.
+    /// The token for the events after these.
     public let end: String?
 }
 
 /// A page of related events.
 public struct MXRelationsResponse: Sendable {
-    /// Newest first, unless asked for otherwise.
+    /// The events, newest first unless requested otherwise.
     public let chunk: [MXEvent]
-    /// Where the next page begins; nil on the last.
+    /// The token of the next page; `nil` on the last.
     public let nextBatch: String?
 }

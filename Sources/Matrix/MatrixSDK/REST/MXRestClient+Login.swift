@@ -4,17 +4,17 @@ import MatrixProtocol
 import Transport
 
 extension MXRestClient {
-    /// The ways to log in that the server offers.
+    /// Returns the ways to log in that the server offers.
     public func loginFlows() async throws -> [MXLoginFlow] {
         try await list("flows", of: APICall(.get, "v3/login", authorization: .none)).compactMap { MXLoginFlow($0) }
     }
 
-    /// Logs in with a password, and makes the calls of this client those of the user.
+    /// Logs in with a password. Subsequent calls of this client act for that user.
     ///
     /// - Parameters:
     ///   - username: A local part, or a whole user id.
-    ///   - deviceId: An older device of the user's, which then goes on with new tokens; nil makes a new device.
-    ///   - deviceDisplayName: How the user's list of devices shows a new one.
+    ///   - deviceId: An existing device of the user, which continues with new tokens; `nil` creates a new device.
+    ///   - deviceDisplayName: The name of a new device in the user's device list.
     @discardableResult
     public func login(
         type: MXLoginFlowType = .password, username: String, password: String, deviceId: String? = nil,
@@ -28,7 +28,7 @@ extension MXRestClient {
                 ].merging(device(deviceId, deviceDisplayName)) { $1 }))
     }
 
-    /// Logs in with a token that is good for one login: from a browser, or of ``loginToken()``.
+    /// Logs in with a single-use login token, from a browser or ``loginToken()``.
     @discardableResult
     public func login(token: String, deviceId: String? = nil, deviceDisplayName: String? = nil) async throws
         -> MXCredentials
@@ -38,7 +38,7 @@ extension MXRestClient {
                 ["type": "m.login.token", "token": token].merging(device(deviceId, deviceDisplayName)) { $1 }))
     }
 
-    /// Logs in with any parameters of the specification's. `refresh_token` is added.
+    /// Logs in with any parameters from the specification. `refresh_token` is added automatically.
     @discardableResult
     public func login(parameters: [String: Any]) async throws -> MXCredentials {
         try await login(parameters: EncodedJSON(parameters))
@@ -62,9 +62,9 @@ extension MXRestClient {
         return fields
     }
 
-    /// Takes over what a login or a registration gave.
+    /// Adopts the credentials from the answer to a login or registration.
     ///
-    /// - Parameter asked: The user who was asked for, as a user id or its local part; nil if nobody was.
+    /// - Parameter asked: The requested user, as a user id or its local part; `nil` if none was requested.
     func adopt(_ answer: JSONView, asked: String?) throws -> MXCredentials {
         guard let userId = answer["user_id"]?.string, let accessToken = answer["access_token"]?.string,
             !accessToken.isEmpty
@@ -74,7 +74,7 @@ extension MXRestClient {
         var warnings: [MXLoginWarning] = []
         if let asked, let warning = MXLoginWarning(asked: asked, given: userId) { warnings.append(warning) }
         if let moved = answer["well_known"]?["m.homeserver"]?["base_url"]?.string, MXWellKnown.isUsable(moved),
-            moved.hasPrefix("https:") || !homeserver.url.hasPrefix("https:")  // a token never goes on in the clear
+            moved.hasPrefix("https:") || !homeserver.url.hasPrefix("https:")  // never send a token in the clear
         {
             let before = homeserver.url
             homeserver.url = moved
@@ -92,11 +92,11 @@ extension MXRestClient {
         return credentials
     }
 
-    /// Where a browser logs in. It ends at `redirectURL` with the parameter `loginToken`, see
+    /// Returns the URL for logging in with a browser, which ends at `redirectURL` with the parameter `loginToken`; see
     /// ``login(token:deviceId:deviceDisplayName:)``.
     ///
-    /// - Parameter identityProvider: One of ``MXLoginFlow/identityProviders``; nil lets the server ask.
-    /// - Returns: Nil if the homeserver's address is none, or the provider's id cannot be a part of one.
+    /// - Parameter identityProvider: One of ``MXLoginFlow/identityProviders``; `nil` lets the server ask.
+    /// - Returns: `nil` if the homeserver's address is not a URL, or the provider's id cannot be part of one.
     public func ssoURL(redirectURL: String, identityProvider: String? = nil) -> URL? {
         var path = homeserver.url + "/_matrix/client/v3/login/sso/redirect"
         if let identityProvider {
@@ -106,14 +106,14 @@ extension MXRestClient {
         return URL(string: path + "?redirectUrl=" + redirectURL.percentEncoded)
     }
 
-    /// A token with which another client of the user's logs in. The server may want more than the access token for it.
+    /// Requests a token with which another client of the user can log in. The server may require authentication.
     public func loginToken() async throws -> MXInteractiveStep<MXLoginToken> {
         try await interactive(APICall(.post, "v1/login/get_token", body: .empty)) {
             try JSONDecoder().decode(MXLoginToken.self, from: Data($0.body))
         }
     }
 
-    /// Whose the access token is. Also takes over user and device id, for a token from elsewhere.
+    /// Returns the owner of the access token. Also adopts the user and device id, for a token obtained elsewhere.
     public func whoAmI() async throws -> MXWhoAmI {
         let who: MXWhoAmI = try await value(APICall(.get, "v3/account/whoami"))
         if var known = credentials, known.userId != who.userId || known.deviceId != who.deviceId {
@@ -126,12 +126,12 @@ extension MXRestClient {
 
     // MARK: Logging out
 
-    /// Logs out; the server deletes the device. A token that is dead already counts as logged out.
+    /// Logs out; the server deletes the device. A dead token counts as logged out.
     public func logout() async throws {
         try await logOut("v3/logout")
     }
 
-    /// Logs out all devices of the user.
+    /// Logs out all of the user's devices.
     public func logoutAll() async throws {
         try await logOut("v3/logout/all")
     }
@@ -140,14 +140,14 @@ extension MXRestClient {
         do {
             try await perform(APICall(.post, path, body: .empty))
         } catch let error as MXError where error.status == 401 || error.status == 403 {
-            // The token is dead, and could not be refreshed: what was wanted is so.
+            // The token is dead and could not be refreshed: the client is logged out already.
         }
         tokens.loggedOut()
     }
 }
 
 extension JSONView {
-    /// The user whom the parameters of a login name; nil if they name an address, a token or nobody.
+    /// The user named by the parameters of a login; `nil` if they name an address, a token or no user.
     fileprivate var askedUser: String? {
         guard let identifier = self["identifier"] else { return self["user"]?.string }
         return identifier["type"]?.string == "m.id.user" ? identifier["user"]?.string : nil
@@ -156,21 +156,21 @@ extension JSONView {
 
 /// A way to log in that a server offers.
 public struct MXLoginFlow: Sendable, Hashable {
-    /// Someone else who says who the user is.
+    /// A third party that authenticates the user.
     public struct IdentityProvider: Sendable, Hashable, Codable {
-        /// Goes into the address of the login page.
+        /// The id, part of the login page's address.
         public let id: String
-        /// For people.
+        /// The human-readable name.
         public let name: String?
-        /// An `mxc:` URL.
+        /// The icon, an `mxc:` URL.
         public let icon: String?
-        /// A well-known provider's, such as `github`.
+        /// The brand of a well-known provider, such as `github`.
         public let brand: String?
     }
 
-    /// How it is called in the protocol.
+    /// The type of login.
     public let type: MXLoginFlowType
-    /// With ``MXLoginFlowType/sso``.
+    /// The providers for ``MXLoginFlowType/sso``.
     public let identityProviders: [IdentityProvider]
 
     init?(_ json: JSONView) {
@@ -183,17 +183,17 @@ public struct MXLoginFlow: Sendable, Hashable {
     }
 }
 
-/// Ways to log in.
+/// A type of login.
 @nonexhaustive
 public enum MXLoginFlowType: Sendable, Hashable {
     case password
     case token
-    /// Through a browser.
+    /// Login through a browser.
     case sso
     case dummy
     case custom(String)
 
-    /// The flow of this name.
+    /// Creates the type with this name.
     public init(identifier: String) {
         switch identifier {
         case "m.login.password": self = .password
@@ -204,7 +204,7 @@ public enum MXLoginFlowType: Sendable, Hashable {
         }
     }
 
-    /// Its name in the protocol.
+    /// The type's name in the protocol.
     public var identifier: String {
         switch self {
         case .password: "m.login.password"
@@ -216,11 +216,11 @@ public enum MXLoginFlowType: Sendable, Hashable {
     }
 }
 
-/// Good for one login.
+/// A token that is valid for one login.
 public struct MXLoginToken: Sendable, Hashable, Codable, CustomStringConvertible, CustomReflectable {
     /// The token.
     public let token: String
-    /// Milliseconds for which it is good.
+    /// The number of milliseconds for which it is valid.
     public let expiresIn: Int
 
     enum CodingKeys: String, CodingKey {
@@ -228,19 +228,19 @@ public struct MXLoginToken: Sendable, Hashable, Codable, CustomStringConvertible
         case expiresIn = "expires_in_ms"
     }
 
-    /// Never the token.
+    /// A description without the token.
     public var description: String { "a login token" }
-    /// Nothing.
+    /// An empty mirror.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Whose an access token is.
+/// The owner of an access token.
 public struct MXWhoAmI: Sendable, Hashable, Codable {
-    /// The user.
+    /// The user's id.
     public let userId: String
-    /// Nil for tokens of no device.
+    /// The device; `nil` for tokens without a device.
     public let deviceId: String?
-    /// Whether it is a guest.
+    /// Whether the user is a guest.
     public let isGuest: Bool?
 
     enum CodingKeys: String, CodingKey {

@@ -5,7 +5,8 @@ import MatrixProtocol
 import Transport
 
 extension MXRestClient {
-    /// The largest upload that the server takes, in bytes; nil if it does not say. Asked for once.
+    /// Returns the largest upload that the server accepts, in bytes, or `nil` if it does not say. The client asks only
+    /// once.
     public func maximumUploadSize() async throws -> Int? {
         if let known = homeserver.facts.withLock({ $0.maximumUploadSize }) { return known.bytes }
         let answer = try await optional(APICall(.get, "v1/media/config"))
@@ -16,10 +17,10 @@ extension MXRestClient {
 
     // MARK: Upload
 
-    /// Uploads what is in memory.
+    /// Uploads data from memory.
     ///
     /// - Parameters:
-    ///   - onProgress: Called on any thread, now and then.
+    ///   - onProgress: Called on any thread occasionally.
     /// - Returns: An `mxc:` URL.
     @concurrent
     public func uploadContent(
@@ -30,9 +31,9 @@ extension MXRestClient {
         return try await upload(size: body.count, fileName, mimeType, onProgress) { $0.body = body }
     }
 
-    /// Uploads a file, piece by piece: it may be larger than the memory.
+    /// Uploads a file piece by piece. It may be larger than memory.
     ///
-    /// - Parameter fileName: What others see; nil is the file's own name.
+    /// - Parameter fileName: The name others see; `nil` uses the file's own name.
     /// - Returns: An `mxc:` URL.
     @concurrent
     public func uploadFile(
@@ -46,7 +47,7 @@ extension MXRestClient {
         }
     }
 
-    /// Uploads what only those can read who know how.
+    /// Uploads encrypted data without a name or type.
     func uploadWithoutName(
         _ ciphertext: URL, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
     ) async throws -> String {
@@ -84,15 +85,15 @@ extension MXRestClient {
 
     // MARK: Download
 
-    /// Downloads media to a file, which is there when all has come, and not before.
+    /// Downloads media to a file, which appears only when complete.
     ///
-    /// What breaks off goes on where it was, if the server can do that.
+    /// Interrupted downloads resume where they stopped if the server supports it.
     ///
     /// - Parameters:
     ///   - uri: An `mxc:` URL.
-    ///   - file: Is replaced.
-    ///   - acceptedTypes: Such as `image/png` or `image/*`; everything else fails. Nil accepts all.
-    ///   - onProgress: Called on any thread, now and then.
+    ///   - file: The destination, replaced if it exists.
+    ///   - acceptedTypes: Types such as `image/png` or `image/*`; all others fail. `nil` accepts every type.
+    ///   - onProgress: Called on any thread occasionally.
     @concurrent
     @discardableResult
     public func downloadContent(
@@ -102,8 +103,8 @@ extension MXRestClient {
         try await download(uri, "download", [], to: .file(file), acceptedTypes, onProgress)
     }
 
-    /// Downloads media into a folder, under the name that its sender gave it as far as that can be a name, else under its
-    /// id. No file is replaced: a number makes the name new.
+    /// Downloads media into a folder, under the name its sender gave it if that is a usable file name, otherwise under
+    /// its id. Never replaces a file: a number makes the name unique.
     @concurrent
     @discardableResult
     public func downloadContent(
@@ -113,11 +114,11 @@ extension MXRestClient {
         try await download(uri, "download", [], to: .folder(folder), acceptedTypes, onProgress)
     }
 
-    /// Downloads a smaller picture of an image.
+    /// Downloads a thumbnail of an image.
     ///
     /// - Parameters:
-    ///   - width: Pixels, as a wish.
-    ///   - height: Pixels, as a wish.
+    ///   - width: The preferred width in pixels.
+    ///   - height: The preferred height in pixels.
     @concurrent
     @discardableResult
     public func downloadThumbnail(
@@ -131,9 +132,9 @@ extension MXRestClient {
         return try await download(uri, "thumbnail", query, to: .file(file), nil, nil)
     }
 
-    /// Downloads what another user has chosen, who may have chosen much.
+    /// Downloads media chosen by another user, with a size limit.
     ///
-    /// - Parameter maximumSize: Bytes.
+    /// - Parameter maximumSize: The limit in bytes.
     func downloadContent(
         _ uri: String, to file: URL, acceptedTypes: [String]? = nil, maximumSize: Int,
         onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
@@ -179,7 +180,7 @@ extension MXRestClient {
         }
     }
 
-    /// With the token where the server knows that, else the old way.
+    /// Returns a call with the token if the server supports it, otherwise the older call.
     private func mediaCall(
         _ content: MXContentURI, _ what: String, _ query: [(name: String, value: String?)]
     ) async throws -> APICall {
@@ -200,20 +201,20 @@ extension MXRestClient {
 
 /// How a thumbnail fits its size.
 public enum MXThumbnailMethod: String, Sendable, Hashable {
-    /// The whole picture.
+    /// Show the whole picture.
     case scale
-    /// The size, and what of the picture is in it.
+    /// Fill the size, cropping the picture.
     case crop
 }
 
-/// Media that was downloaded.
+/// Downloaded media.
 public struct MXDownload: Sendable, Hashable {
-    /// Where it is.
+    /// The location of the file.
     public let file: URL
-    /// What the server says it is; others may have chosen it.
+    /// The type reported by the server; other users may have chosen it.
     public let mimeType: String
-    /// What its sender called it, as the name of a file; nil if there is none that can be one.
+    /// The sender's name for the file; `nil` if there is none that can be a file name.
     public let fileName: String?
-    /// Bytes.
+    /// The size in bytes.
     public let size: Int
 }

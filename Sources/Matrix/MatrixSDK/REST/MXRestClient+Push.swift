@@ -2,24 +2,24 @@ public import JSONBytes
 import MatrixProtocol
 
 extension MXRestClient {
-    /// The user's push rules, as account data `m.push_rules` holds them.
+    /// Returns the user's push rules, in the form of account data `m.push_rules`.
     public func pushRules() async throws -> JSONView {
         try await json(APICall(.get, "v3/pushrules/"))
     }
 
-    /// One push rule.
+    /// Returns a push rule.
     ///
     /// - Parameter kind: `override`, `content`, `room`, `sender` or `underride`.
     public func pushRule(kind: String, ruleId: String) async throws -> JSONView {
         try await json(APICall(.get, "v3/pushrules/global/\(kind)/\(ruleId)"))
     }
 
-    /// Adds a push rule, or replaces it.
+    /// Adds or replaces a push rule.
     ///
     /// - Parameters:
     ///   - rule: `actions`, and `conditions` or `pattern`.
-    ///   - before: A rule that it is to stand before.
-    ///   - after: A rule that it is to stand after.
+    ///   - before: The rule to insert it before.
+    ///   - after: The rule to insert it after.
     public func setPushRule(
         kind: String, ruleId: String, rule: [String: Any], before: String? = nil, after: String? = nil
     ) async throws {
@@ -40,15 +40,15 @@ extension MXRestClient {
         try await perform(APICall(.delete, "v3/pushrules/global/\(kind)/\(ruleId)"))
     }
 
-    /// Switches a push rule on or off.
+    /// Enables or disables a push rule.
     public func enablePushRule(kind: String, ruleId: String, enabled: Bool) async throws {
         try await perform(
             APICall(.put, "v3/pushrules/global/\(kind)/\(ruleId)/enabled", json: ["enabled": enabled]))
     }
 
-    /// Sets what a push rule does.
+    /// Sets the actions of a push rule.
     ///
-    /// - Parameter actions: JSON text of an array, such as `["notify"]`.
+    /// - Parameter actions: The JSON text of an array, such as `["notify"]`.
     public func setPushRuleActions(kind: String, ruleId: String, actions: String) async throws {
         guard let actions = JSONView(Array(actions.utf8)), actions.array != nil, let list = actions.foundation else {
             throw MatrixError(.invalidArgument, "the actions of a push rule are a JSON array; nothing was sent")
@@ -58,18 +58,18 @@ extension MXRestClient {
                 .put, "v3/pushrules/global/\(kind)/\(ruleId)/actions", body: EncodedJSON(["actions": list])))
     }
 
-    /// Silences a room: nothing in it notifies, not even a mention.
+    /// Mutes a room: nothing in it notifies, not even a mention.
     ///
-    /// The rule is an override named after the room, as other clients make it.
+    /// The rule is an override named after the room, as in other clients.
     public func muteRoom(_ roomId: String) async throws {
         let condition: [String: any Sendable] = ["kind": "event_match", "key": "room_id", "pattern": roomId]
         let rule: [String: any Sendable] = ["conditions": [condition], "actions": [String]()]
         try await setPushRule(kind: "override", ruleId: roomId, rule: EncodedJSON(rule), before: nil, after: nil)
-        // A rule that was there and switched off still is.
+        // Setting a rule does not enable an existing, disabled one.
         try await enablePushRule(kind: "override", ruleId: roomId, enabled: true)
     }
 
-    /// Takes back ``muteRoom(_:)``. Does nothing if the room is not muted.
+    /// Reverts ``muteRoom(_:)``. Does nothing if the room is not muted.
     public func unmuteRoom(_ roomId: String) async throws {
         do {
             try await removePushRule(kind: "override", ruleId: roomId)
@@ -78,14 +78,14 @@ extension MXRestClient {
 
     // MARK: Pushers
 
-    /// Has the server push notifications to a gateway, or stops it.
+    /// Adds, changes or removes a pusher, which sends notifications to a gateway.
     ///
     /// - Parameters:
-    ///   - pushKey: Names the target at the gateway. For APNs the token in Base64.
+    ///   - pushKey: Identifies the target at the gateway. For APNs, the token in Base64.
     ///   - kind: ``MXPusherKind/none`` removes the pusher of this `pushKey` and `appId`.
-    ///   - profileTag: Tells this device's rules from another's.
+    ///   - profileTag: Distinguishes this device's rules from those of other devices.
     ///   - data: `url`, whose path is `/_matrix/push/v1/notify`, and `format`.
-    ///   - append: Whether other users' pushers with this key stay.
+    ///   - append: Whether to keep other users' pushers with this key.
     public func setPusher(
         pushKey: String, kind: MXPusherKind, appId: String, appDisplayName: String, deviceDisplayName: String,
         profileTag: String, lang: String, data: [String: Any], append: Bool, enabled: Bool = true
@@ -110,16 +110,16 @@ extension MXRestClient {
         try await perform(APICall(.post, "v3/pushers/set", body: EncodedJSON(fields)))
     }
 
-    /// The user's pushers.
+    /// Returns the user's pushers.
     public func pushers() async throws -> [MXPusher] {
         try await list("pushers", of: APICall(.get, "v3/pushers")).compactMap { MXPusher($0) }
     }
 
-    /// Notifications of the past, newest first.
+    /// Returns past notifications, newest first.
     ///
     /// - Parameters:
-    ///   - from: ``MXNotifications/nextToken`` of the page before.
-    ///   - onlyHighlights: Those that highlight.
+    ///   - from: ``MXNotifications/nextToken`` of the previous page.
+    ///   - onlyHighlights: Only return notifications that highlight.
     public func notifications(from: String? = nil, limit: Int? = nil, onlyHighlights: Bool = false) async throws
         -> MXNotifications
     {
@@ -135,16 +135,16 @@ extension MXRestClient {
     }
 }
 
-/// Where a pusher pushes.
+/// The kind of a pusher.
 @nonexhaustive
 public enum MXPusherKind: Sendable, Hashable {
-    /// To a gateway over HTTP.
+    /// Pushes to a gateway over HTTP.
     case http
-    /// Nowhere: removes the pusher.
+    /// Removes the pusher.
     case none
     case custom(String)
 
-    /// Nil for none.
+    /// `nil` for ``none``.
     var identifier: String? {
         switch self {
         case .http: "http"
@@ -156,13 +156,13 @@ public enum MXPusherKind: Sendable, Hashable {
 
 /// A target of the user's notifications.
 public struct MXPusher: Sendable {
-    /// Names the target at the gateway.
+    /// Identifies the target at the gateway.
     public let pushKey: String
-    /// Such as `http`.
+    /// The kind, such as `http`.
     public let kind: String?
-    /// The application.
+    /// The application's id.
     public let appId: String
-    /// As the server gives it.
+    /// The pusher as sent by the server.
     public let json: JSONView
 
     init?(_ json: JSONView) {
@@ -172,17 +172,17 @@ public struct MXPusher: Sendable {
     }
 }
 
-/// A page of notifications of the past.
+/// A page of past notifications.
 public struct MXNotifications: Sendable {
-    /// One of them.
+    /// A past notification.
     public struct Notification: Sendable {
-        /// What was notified of.
+        /// The event that caused the notification.
         public let event: MXEvent
         /// The event's room.
         public let roomId: String
         /// Whether the user has read it.
         public let isRead: Bool
-        /// When, in milliseconds since 1970.
+        /// The time of the notification, in milliseconds since 1970.
         public let ts: Int
 
         init?(_ json: JSONView) {
@@ -195,8 +195,8 @@ public struct MXNotifications: Sendable {
         }
     }
 
-    /// Newest first.
+    /// The notifications, newest first.
     public let notifications: [Notification]
-    /// Where the next page begins; nil on the last.
+    /// The token of the next page; `nil` on the last.
     public let nextToken: String?
 }

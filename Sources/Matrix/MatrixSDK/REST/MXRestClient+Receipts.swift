@@ -2,11 +2,11 @@ import Basics
 import MatrixProtocol
 
 extension MXRestClient {
-    /// Says how far the user has read.
+    /// Marks a room as read up to an event.
     ///
     /// - Parameters:
-    ///   - threadId: A thread's root, or `main`; nil is the whole room.
-    ///   - isPrivate: Whether others are not to see it.
+    ///   - threadId: The root of a thread, or `main`; `nil` for the whole room.
+    ///   - isPrivate: Whether to hide the receipt from others.
     public func sendReadReceipt(
         toRoom roomId: String, forEvent eventId: String, threadId: String? = nil, isPrivate: Bool = false
     ) async throws {
@@ -16,7 +16,7 @@ extension MXRestClient {
                 json: ["thread_id": threadId]))
     }
 
-    /// Sets the markers of how far the user has read; nil leaves one alone.
+    /// Sets the user's read markers; pass `nil` to leave one unchanged.
     public func sendReadMarkers(
         toRoom roomId: String, fullyRead: String? = nil, read: String? = nil, privateRead: String? = nil
     ) async throws {
@@ -26,9 +26,9 @@ extension MXRestClient {
                 json: ["m.fully_read": fullyRead, "m.read": read, "m.read.private": privateRead]))
     }
 
-    /// Says that the user is typing, or has stopped.
+    /// Reports that the user is typing, or has stopped.
     ///
-    /// - Parameter timeout: How long that holds unless said again.
+    /// - Parameter timeout: How long the report is valid unless repeated.
     public func sendTypingNotification(inRoom roomId: String, typing: Bool, timeout: Duration = .seconds(30))
         async throws
     {
@@ -41,7 +41,7 @@ extension MXRestClient {
 
     // MARK: Presence
 
-    /// Says how the user is there.
+    /// Sets the user's presence.
     public func setPresence(_ presence: MXPresence, statusMessage: String? = nil) async throws {
         guard presence != .unknown else {
             throw MatrixError(.invalidArgument, "a presence must be known to be set; nothing was sent")
@@ -52,21 +52,21 @@ extension MXRestClient {
                 json: ["presence": presence.rawValue, "status_msg": statusMessage]))
     }
 
-    /// How a user is there.
+    /// Returns a user's presence.
     public func presence(ofUser userId: String) async throws -> MXPresenceStatus {
         try await value(APICall(.get, "v3/presence/\(userId)/status"))
     }
 }
 
-/// What the server knows of a user's presence.
+/// A user's presence as known to the server.
 public struct MXPresenceStatus: Sendable, Hashable, Codable {
-    /// `online`, `unavailable` or `offline`.
+    /// The presence: `online`, `unavailable` or `offline`.
     public let presence: String
-    /// In the user's words.
+    /// The user's own status message.
     public let statusMessage: String?
-    /// Milliseconds since the user did something.
+    /// The time since the user was last active, in milliseconds.
     public let lastActiveAgo: Int?
-    /// Whether the user is doing something now.
+    /// Whether the user is active now.
     public let isCurrentlyActive: Bool?
 
     enum CodingKeys: String, CodingKey {

@@ -5,21 +5,19 @@ import MatrixProtocol
 import Transport
 
 extension MXRestClient {
-    /// The body of the answer to a call, however often it takes to get one.
+    /// Returns the body of the answer to a call, retrying as needed.
     @concurrent
     @discardableResult
     func perform(_ call: APICall) async throws -> [UInt8] {
         try await response(to: call).body
     }
 
-    /// The answer as JSON.
     @concurrent
     func json(_ call: APICall) async throws -> JSONView {
         guard let json = JSONView(try await response(to: call).body) else { throw Self.unexpected(call) }
         return json
     }
 
-    /// The answer as a value.
     @concurrent
     func value<Value: Decodable & Sendable>(_ call: APICall, as type: Value.Type = Value.self) async throws -> Value {
         let body = try await response(to: call).body
@@ -30,14 +28,14 @@ extension MXRestClient {
         }
     }
 
-    /// One field of the answer that is always there.
+    /// Returns a required field of the answer.
     @concurrent
     func text(_ field: String, of call: APICall) async throws -> String {
         guard let text = try await json(call)[field]?.string else { throw Self.unexpected(call) }
         return text
     }
 
-    /// An array of the answer that is always there.
+    /// Returns a required array of the answer.
     @concurrent
     func list(_ field: String, of call: APICall) async throws -> [JSONView] {
         guard let list = try await json(call)[field]?.array else { throw Self.unexpected(call) }
@@ -48,7 +46,7 @@ extension MXRestClient {
         MatrixError(.badResponse, "the server's answer to \(call.name) is not what the specification says")
     }
 
-    /// The successful answer to a call.
+    /// Returns the successful answer to a call.
     func response(to call: APICall) async throws -> HTTPResponse {
         try await exchange(call) { [homeserver] token in
             try await homeserver.send(
@@ -56,9 +54,9 @@ extension MXRestClient {
         }
     }
 
-    /// Makes an exchange until it succeeds, or may not be tried again.
+    /// Performs an exchange until it succeeds or must not be retried.
     ///
-    /// - Parameter send: Sends once, with this token. Throws `TransportError` for what happens on the way.
+    /// - Parameter send: Sends once with this token. Throws `TransportError` when the transport fails.
     func exchange(
         _ call: APICall, _ send: @Sendable (_ token: String?) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
@@ -80,7 +78,8 @@ extension MXRestClient {
                 if response.status == 429 {
                     action = retry.rateLimited(retryAfter: APIAnswer.retryAfter(error, response), now: .now)
                 } else if let token, let error = error as? MXError, error.errcode == kMXErrCodeStringUnknownToken {
-                    // Once after a refresh; tokens that a refresh for other requests has replaced do not count fully.
+                    // Once after a refresh; a rejected token that a refresh for another request has already replaced
+                    // counts half.
                     rejections += try tokens.rejected(token, error) ? 2 : 1
                     action = rejections > 3 ? .giveUp : .retry(after: .zero)
                 } else {
@@ -93,7 +92,7 @@ extension MXRestClient {
                     error.isTemporary && call.survivesConnections
                     ? retry.connectionFailed(neverLeft: error.neverLeft, random: .random(in: 0...1)) : .giveUp
             } catch let error as RefreshFailure {
-                // The request itself has not been sent.
+                // The request itself was not sent.
                 failure = error.reason
                 action =
                     call.survivesConnections

@@ -4,7 +4,7 @@ import MatrixProtocol
 extension MXRestClient {
     /// Creates a room.
     ///
-    /// - Returns: Its id.
+    /// - Returns: The room's id.
     public func createRoom(parameters: MXRoomCreationParameters) async throws -> String {
         try await createRoom(body: parameters.encoded)
     }
@@ -15,8 +15,8 @@ extension MXRestClient {
 
     /// Joins a room by id or alias.
     ///
-    /// - Parameter viaServers: Servers that are in the room; for ids, which name none.
-    /// - Returns: Its id.
+    /// - Parameter viaServers: Servers that are in the room; needed for ids, which don't name a server.
+    /// - Returns: The room's id.
     @discardableResult
     public func joinRoom(_ roomIdOrAlias: String, viaServers: [String]? = nil, reason: String? = nil) async throws
         -> String
@@ -27,7 +27,7 @@ extension MXRestClient {
                 .post, "v3/join/\(roomIdOrAlias)", query: Self.servers(viaServers), json: ["reason": reason]))
     }
 
-    /// Asks to be let in.
+    /// Asks to be admitted to a room.
     ///
     /// - Returns: The room's id.
     @discardableResult
@@ -40,7 +40,7 @@ extension MXRestClient {
                 .post, "v3/knock/\(roomIdOrAlias)", query: Self.servers(viaServers), json: ["reason": reason]))
     }
 
-    /// Under the parameter's name and its older one.
+    /// Returns the servers under the parameter's current and older name.
     private static func servers(_ names: [String]?) -> [(name: String, value: String?)] {
         (names ?? []).flatMap { [("via", $0), ("server_name", $0)] }
     }
@@ -50,7 +50,7 @@ extension MXRestClient {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/leave", json: ["reason": reason]))
     }
 
-    /// Forgets a room that was left: its history is not there any more.
+    /// Forgets a room that the user has left. Its history is no longer available.
     public func forgetRoom(_ roomId: String) async throws {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/forget", body: .empty))
     }
@@ -78,35 +78,35 @@ extension MXRestClient {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/kick", json: ["user_id": userId, "reason": reason]))
     }
 
-    /// Removes a user from a room, and keeps them out.
+    /// Removes a user from a room and keeps them out.
     public func banUser(_ userId: String, fromRoom roomId: String, reason: String? = nil) async throws {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/ban", json: ["user_id": userId, "reason": reason]))
     }
 
-    /// Lets a user in again.
+    /// Allows a banned user to join again.
     public func unbanUser(_ userId: String, fromRoom roomId: String, reason: String? = nil) async throws {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/unban", json: ["user_id": userId, "reason": reason]))
     }
 
     // MARK: Whole rooms
 
-    /// Replaces a room by one of another version.
+    /// Replaces a room with one of another version.
     ///
-    /// - Returns: The id of the new one.
+    /// - Returns: The id of the new room.
     public func upgradeRoom(_ roomId: String, toVersion version: String) async throws -> String {
         try await text(
             "replacement_room", of: APICall(.post, "v3/rooms/\(roomId)/upgrade", json: ["new_version": version]))
     }
 
-    /// Reports an event to the administrators of the server.
+    /// Reports an event to the server's administrators.
     ///
-    /// - Parameter score: From −100, most offensive, to 0.
+    /// - Parameter score: From −100 (most offensive) to 0.
     public func reportEvent(_ eventId: String, inRoom roomId: String, reason: String?, score: Int? = nil) async throws {
         try await perform(
             APICall(.post, "v3/rooms/\(roomId)/report/\(eventId)", json: ["reason": reason, "score": score]))
     }
 
-    /// The rooms of a space, page by page.
+    /// Returns a page of the rooms in a space.
     public func spaceHierarchy(
         ofRoom roomId: String, suggestedOnly: Bool = false, limit: Int? = nil, maxDepth: Int? = nil, from: String? = nil
     ) async throws -> MXSpaceHierarchy {
@@ -120,7 +120,7 @@ extension MXRestClient {
         return MXSpaceHierarchy(rooms: answer["rooms"]?.array ?? [], nextBatch: answer["next_batch"]?.string)
     }
 
-    /// The event next to a moment.
+    /// Returns the event closest to a point in time.
     ///
     /// - Parameter timestamp: Milliseconds since 1970.
     public func eventId(inRoom roomId: String, at timestamp: UInt64, direction: MXTimelineDirection = .forwards)
@@ -134,25 +134,25 @@ extension MXRestClient {
 }
 
 extension JSONView {
-    /// The events of an array; what is none is left out.
+    /// Returns the events of an array, skipping elements that are not events.
     func events(inRoom roomId: String?) -> [MXEvent] {
         array?.compactMap { MXEvent(json: $0, roomId: roomId) } ?? []
     }
 }
 
-/// A page of a space's rooms.
+/// A page of the rooms in a space.
 public struct MXSpaceHierarchy: Sendable {
-    /// As the server gives them: `room_id`, `name`, `children_state` and so on.
+    /// The rooms as sent by the server: `room_id`, `name`, `children_state` and so on.
     public let rooms: [JSONView]
-    /// Where the next page begins; nil on the last.
+    /// The token of the next page; `nil` on the last.
     public let nextBatch: String?
 }
 
-/// The event next to a moment.
+/// The event closest to a point in time.
 public struct MXEventAtTime: Sendable, Hashable, Codable {
-    /// The event.
+    /// The event's id.
     public let eventId: String
-    /// When it was sent, in milliseconds since 1970.
+    /// The time the event was sent, in milliseconds since 1970.
     public let originServerTs: UInt64
 
     enum CodingKeys: String, CodingKey {

@@ -2,14 +2,14 @@ import JSONBytes
 import MatrixProtocol
 
 extension MXRestClient {
-    /// Searches messages that the server can read.
+    /// Searches the messages that the server can read.
     ///
     /// - Parameters:
-    ///   - rooms: Only in these; nil is all that the user is in.
-    ///   - before: Events to give before each result.
-    ///   - after: Events to give after each result.
-    ///   - byRank: Best first; else newest first.
-    ///   - nextBatch: ``MXSearchResults/nextBatch`` of the page before.
+    ///   - rooms: The rooms to search; `nil` for all that the user is in.
+    ///   - before: Events to return before each result.
+    ///   - after: Events to return after each result.
+    ///   - byRank: Whether the best results come first instead of the newest.
+    ///   - nextBatch: ``MXSearchResults/nextBatch`` of the previous page.
     public func searchMessages(
         _ pattern: String, inRooms rooms: [String]? = nil, limit: Int? = nil, before: Int = 0, after: Int = 0,
         byRank: Bool = false, nextBatch: String? = nil
@@ -34,7 +34,7 @@ extension MXRestClient {
             nextBatch: found["next_batch"]?.string)
     }
 
-    /// Users whom the server knows, by name or id.
+    /// Searches the users known to the server by name or id.
     public func searchUsers(_ pattern: String, limit: Int? = nil) async throws -> MXUserSearchResponse {
         var call = APICall(.post, "v3/user_directory/search", json: ["search_term": pattern, "limit": limit])
         call.isRepeatable = true  // only reads
@@ -42,22 +42,21 @@ extension MXRestClient {
     }
 }
 
-/// A page of what a search found.
+/// A page of search results.
 public struct MXSearchResults: Sendable {
-    /// One message.
+    /// A found message.
     public struct Result: Sendable {
-        /// Higher is better.
+        /// The rank; higher is better.
         public let rank: Double?
-        /// What was found.
+        /// The message.
         public let event: MXEvent
-        /// Newest first.
+        /// The events before it, newest first.
         public let eventsBefore: [MXEvent]
-        /// Oldest first.
+        /// The events after it, oldest first.
         public let eventsAfter: [MXEvent]
-        /// How the senders of these events showed when they sent them, by user id.
+        /// The senders' profiles at the time they sent these events, by user id.
         public let profiles: [String: MXProfile]
 
-        /// Of a search in what is stored.
         package init(stored event: MXEvent) {
             (self.event, rank, eventsBefore, eventsAfter, profiles) = (event, nil, [], [], [:])
         }
@@ -77,25 +76,25 @@ public struct MXSearchResults: Sendable {
         }
     }
 
-    /// Of all pages, about.
+    /// The approximate number of all results.
     public let count: Int
-    /// Words to mark in the results.
+    /// Words to highlight in the results.
     public let highlights: [String]
-    /// In the order asked for.
+    /// The results in the requested order.
     public let results: [Result]
-    /// Asks for the next page; nil on the last.
+    /// The token to request the next page; `nil` on the last.
     public let nextBatch: String?
 }
 
-/// Users whom the server knows.
+/// The result of a search for users.
 public struct MXUserSearchResponse: Sendable, Hashable, Codable {
-    /// One of them.
+    /// A found user.
     public struct User: Sendable, Hashable, Codable {
-        /// The user.
+        /// The user's id.
         public let userId: String
-        /// Nil: none was chosen.
+        /// The display name, if any.
         public let displayName: String?
-        /// An `mxc:` URL.
+        /// The avatar, an `mxc:` URL.
         public let avatarUrl: String?
 
         enum CodingKeys: String, CodingKey {
@@ -105,9 +104,9 @@ public struct MXUserSearchResponse: Sendable, Hashable, Codable {
         }
     }
 
-    /// Best first.
+    /// The users, best first.
     public let results: [User]
-    /// Whether there are more.
+    /// Whether there are more users.
     public let limited: Bool
 
     enum CodingKeys: String, CodingKey {

@@ -2,15 +2,15 @@ import JSONBytes
 import MatrixProtocol
 
 extension MXRestClient {
-    /// A transaction id that no other request has. One for each message, kept across retries and restarts.
+    /// Returns a new, unique transaction id. Use one for each message, and keep it across retries and restarts.
     public static func newTransactionId() -> String { UUID().uuidString }
 
-    /// Sends an event into a room. Into one that is encrypted nothing is sent but reactions, and what is encrypted already:
-    /// that fails with `encryptionNotAvailable`. So do all calls below.
+    /// Sends an event to a room. In an encrypted room, this and all calls below send only reactions and content that is
+    /// already encrypted; anything else fails with `encryptionNotAvailable`.
     ///
     /// - Parameters:
-    ///   - content: What JSON can express.
-    ///   - transactionId: The server takes a repeat with the same one for the same event; nil makes one.
+    ///   - content: The content, made of JSON types.
+    ///   - transactionId: Identifies repeats of this request; `nil` generates one.
     /// - Returns: The event's id.
     public func sendEvent(
         toRoom roomId: String, eventType: MXEventType, content: [String: Any], transactionId: String? = nil
@@ -22,14 +22,14 @@ extension MXRestClient {
     package func sendEvent(toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, transactionId: String?)
         async throws -> String
     {
-        _ = try content.bytes.get()  // what cannot be sent costs no question
+        _ = try content.bytes.get()  // fail before asking the server
         try await requirePlain(roomId, for: eventType)
         return try await sendCheckedEvent(
             toRoom: roomId, eventType: eventType, content: content,
             transactionId: transactionId ?? Self.newTransactionId())
     }
 
-    /// The same by a caller who knows that the room takes it as it is.
+    /// Sends an event that the caller knows the room accepts as it is.
     func sendCheckedEvent(
         toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, transactionId transaction: String
     ) async throws -> String {
@@ -40,9 +40,9 @@ extension MXRestClient {
                 hasTransactionId: true))
     }
 
-    /// Sends an event whose content is JSON text already, as a store keeps it.
+    /// Sends an event whose content is already JSON text, as in a store.
     ///
-    /// - Parameter transactionId: The server takes a repeat with the same one for the same request; nil makes one.
+    /// - Parameter transactionId: Identifies repeats of this request; `nil` generates one.
     /// - Returns: The event's id.
     public func sendEvent(
         toRoom roomId: String, eventType: MXEventType, contentJSON: String, transactionId: String? = nil
@@ -52,9 +52,9 @@ extension MXRestClient {
             transactionId: transactionId)
     }
 
-    /// Sends a message: an event of type `m.room.message`.
+    /// Sends a message, an event of type `m.room.message`.
     ///
-    /// - Parameter transactionId: The server takes a repeat with the same one for the same request; nil makes one.
+    /// - Parameter transactionId: Identifies repeats of this request; `nil` generates one.
     /// - Returns: The event's id.
     public func sendMessage(toRoom roomId: String, content: [String: Any], transactionId: String? = nil) async throws
         -> String
@@ -68,7 +68,7 @@ extension MXRestClient {
             toRoom: roomId, eventType: .roomMessage, content: content, transactionId: transactionId)
     }
 
-    /// The same by a caller who has just asked ``requirePlain(_:for:)``.
+    /// Sends a message after the caller has called ``requirePlain(_:for:)``.
     package func sendCheckedMessage(
         toRoom roomId: String, content: [String: Any], transactionId: String?
     ) async throws -> String {
@@ -77,11 +77,11 @@ extension MXRestClient {
             transactionId: transactionId ?? Self.newTransactionId())
     }
 
-    /// Sends text.
+    /// Sends a text message.
     ///
     /// - Parameters:
-    ///   - threadId: The root of a thread that it belongs to.
-    ///   - formattedText: The same as HTML.
+    ///   - threadId: The root of the thread to send it to.
+    ///   - formattedText: The same text as HTML.
     /// - Returns: The event's id.
     public func sendTextMessage(
         toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
@@ -92,11 +92,11 @@ extension MXRestClient {
             transactionId: transactionId)
     }
 
-    /// Sends what the user does, shown after the name.
+    /// Sends an emote: an action of the user, shown after their name.
     ///
     /// - Parameters:
-    ///   - threadId: The root of a thread that it belongs to.
-    ///   - formattedText: The same as HTML.
+    ///   - threadId: The root of the thread to send it to.
+    ///   - formattedText: The same text as HTML.
     /// - Returns: The event's id.
     public func sendEmote(
         toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
@@ -107,11 +107,11 @@ extension MXRestClient {
             transactionId: transactionId)
     }
 
-    /// Sends text of a program's, to which no other program reacts.
+    /// Sends a notice: text from a program, to which other programs don't react.
     ///
     /// - Parameters:
-    ///   - threadId: The root of a thread that it belongs to.
-    ///   - formattedText: The same as HTML.
+    ///   - threadId: The root of the thread to send it to.
+    ///   - formattedText: The same text as HTML.
     /// - Returns: The event's id.
     public func sendNotice(
         toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
@@ -127,11 +127,11 @@ extension MXRestClient {
         return EncodedJSON(threadId.map { MessageContent.inThread($0, lastEventId: nil, content) } ?? content)
     }
 
-    /// Puts other text in the place of a message of one's own.
+    /// Replaces the text of one of the user's own messages.
     ///
     /// - Parameters:
-    ///   - eventId: The message as it was first sent, not an edit of it.
-    ///   - formattedText: The same as HTML.
+    ///   - eventId: The original message, not an edit of it.
+    ///   - formattedText: The same text as HTML.
     /// - Returns: The id of the edit.
     public func sendEdit(
         ofEvent eventId: String, inRoom roomId: String, text: String, formattedText: String? = nil,
@@ -141,9 +141,9 @@ extension MXRestClient {
         return try await sendMessage(toRoom: roomId, content: EncodedJSON(content), transactionId: transactionId)
     }
 
-    /// Answers a message, in the thread where it is, and mentions its sender.
+    /// Replies to a message, in its thread if it has one, and mentions its sender.
     ///
-    /// - Parameter formattedText: The same as HTML.
+    /// - Parameter formattedText: The same text as HTML.
     /// - Returns: The event's id.
     public func sendReply(
         to event: MXEvent, inRoom roomId: String, text: String, formattedText: String? = nil,
@@ -154,9 +154,9 @@ extension MXRestClient {
         return try await sendMessage(toRoom: roomId, content: EncodedJSON(content), transactionId: transactionId)
     }
 
-    /// Reacts to an event. The same reaction twice is `M_DUPLICATE_ANNOTATION`.
+    /// Reacts to an event. Repeating a reaction fails with `M_DUPLICATE_ANNOTATION`.
     ///
-    /// - Parameter transactionId: The server takes a repeat with the same one for the same request; nil makes one.
+    /// - Parameter transactionId: Identifies repeats of this request; `nil` generates one.
     /// - Returns: The event's id.
     public func sendReaction(
         _ key: String, toEvent eventId: String, inRoom roomId: String, transactionId: String? = nil
@@ -167,7 +167,7 @@ extension MXRestClient {
             transactionId: transactionId)
     }
 
-    /// Takes an event's content away, for everybody.
+    /// Removes an event's content for everyone.
     ///
     /// - Returns: The id of the redaction.
     public func redactEvent(
@@ -180,9 +180,9 @@ extension MXRestClient {
         return try await text("event_id", of: call)
     }
 
-    /// Sends to devices, past rooms.
+    /// Sends messages directly to devices, outside of rooms.
     ///
-    /// - Parameter messages: Contents by user and device; `*` is all devices of a user.
+    /// - Parameter messages: The contents by user and device; `*` addresses all devices of a user.
     public func sendToDevice(eventType: String, messages: [String: Any], transactionId: String? = nil) async throws {
         try await sendToDevice(eventType: eventType, messages: EncodedJSON(messages), transactionId: transactionId)
     }

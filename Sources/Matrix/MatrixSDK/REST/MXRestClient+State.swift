@@ -1,21 +1,20 @@
 import JSONBytes
 import MatrixProtocol
 
-/// State of rooms, and their members.
 extension MXRestClient {
-    /// All of a room's state.
+    /// Returns all of a room's state.
     public func state(ofRoom roomId: String) async throws -> [MXEvent] {
         try await json(APICall(.get, "v3/rooms/\(roomId)/state")).events(inRoom: roomId)
     }
 
-    /// The content of one state event.
+    /// Returns the content of a state event.
     public func stateEvent(ofRoom roomId: String, eventType: MXEventType, stateKey: String = "") async throws
         -> JSONView
     {
         try await json(APICall(.get, "v3/rooms/\(roomId)/state/\(eventType.identifier)/\(orEmpty: stateKey)"))
     }
 
-    /// Sets one state event.
+    /// Sends a state event.
     ///
     /// - Returns: The event's id.
     @discardableResult
@@ -54,15 +53,15 @@ extension MXRestClient {
             toRoom: roomId, eventType: .roomAvatar, content: EncodedJSON(["url": url]), stateKey: "")
     }
 
-    /// Who may do what in a room.
+    /// Returns who may do what in a room.
     ///
-    /// Since room version 12 creators are above every number. Servers older than version 1.16 of the specification do
-    /// not say who that is.
+    /// Since room version 12, creators rank above every number. Servers older than version 1.16 of the specification do
+    /// not report who the creators are.
     public func powerLevels(ofRoom roomId: String) async throws -> MXRoomPowerLevels {
         let create = try await json(
             APICall(.get, "v3/rooms/\(roomId)/state/m.room.create/", query: [("format", "event")]))
         let levels = try await optional(APICall(.get, "v3/rooms/\(roomId)/state/m.room.power_levels/"))
-        // An older server answers with the content, whatever the format.
+        // Older servers return only the content, whatever the format.
         let event = MXEvent(json: create, roomId: roomId).flatMap { $0.type == "m.room.create" ? $0 : nil }
         let events = [
             event ?? Self.stateEvent("m.room.create", create, inRoom: roomId),
@@ -79,12 +78,12 @@ extension MXRestClient {
         return MXEvent(json: event.view, roomId: roomId)
     }
 
-    /// Members of a room, as events.
+    /// Returns members of a room, as events.
     ///
     /// - Parameters:
-    ///   - at: A token of a sync: those of that moment.
-    ///   - membership: Only these.
-    ///   - notMembership: All but these.
+    ///   - at: A sync token; returns the members at that moment.
+    ///   - membership: Only return these.
+    ///   - notMembership: Return all but these.
     public func members(
         ofRoom roomId: String, at token: String? = nil, membership: MXMembership? = nil,
         notMembership: MXMembership? = nil
@@ -97,14 +96,14 @@ extension MXRestClient {
         return try await list("chunk", of: call).compactMap { MXEvent(json: $0, roomId: roomId) }
     }
 
-    /// Who is in a room, by user id.
+    /// Returns the joined members of a room, by user id.
     public func joinedMembers(ofRoom roomId: String) async throws -> [String: MXProfile] {
         let call = APICall(.get, "v3/rooms/\(roomId)/joined_members")
         guard let joined = try await json(call)["joined"], joined.isObject else { throw Self.unexpected(call) }
         return Dictionary(joined.members.map { ($0.key, MXProfile(member: $0.value)) }) { $1 }
     }
 
-    /// The rooms that the user is in.
+    /// Returns the rooms the user has joined.
     public func joinedRooms() async throws -> [String] {
         try await list("joined_rooms", of: APICall(.get, "v3/joined_rooms")).compactMap(\.string)
     }

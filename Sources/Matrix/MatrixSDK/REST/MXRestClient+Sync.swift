@@ -3,20 +3,20 @@ public import JSONBytes
 import MatrixProtocol
 
 extension MXRestClient {
-    /// What is new since `since`: the bytes of the answer. Waits on the server for at most `timeout`.
+    /// Returns the bytes of the answer with everything new since `since`. Waits on the server for at most `timeout`.
     ///
-    /// It is tried once: whoever polls decides what to do about a connection that fails.
+    /// Tries only once: the caller that polls decides what to do when the connection fails.
     ///
     /// - Parameters:
-    ///   - since: `next_batch` of an earlier answer; nil asks for everything.
+    ///   - since: `next_batch` of an earlier answer; `nil` requests everything.
     ///   - filter: An id, or the JSON text of a filter.
-    ///   - setPresence: `offline` leaves the user's presence alone.
-    ///   - useStateAfter: Asks for the state after the timeline; servers may not know that.
-    ///   - needsFreshConnection: Does not rely on a connection that was kept alive, and may be dead.
-    ///   - patience: How long nothing may come beyond `timeout`, at least ``MXRestClientOptions/requestTimeout``. An answer
-    ///     may take any time as long as some of it comes.
-    ///   - onProgress: Called on any thread, now and then, while the answer comes.
-    /// - Returns: Bounded by ``MXRestClientOptions/maximumSyncSize``.
+    ///   - setPresence: `offline` leaves the user's presence unchanged.
+    ///   - useStateAfter: Requests the state after the timeline. Not every server supports it.
+    ///   - needsFreshConnection: Whether to avoid kept-alive connections, which may be dead.
+    ///   - patience: The idle timeout in addition to `timeout`, at least ``MXRestClientOptions/requestTimeout``. An
+    ///     answer may take any time as long as data keeps arriving.
+    ///   - onProgress: Called on any thread occasionally while the answer arrives.
+    /// - Returns: Limited to ``MXRestClientOptions/maximumSyncSize``.
     @concurrent
     public func sync(
         since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
@@ -43,9 +43,9 @@ extension MXRestClient {
         return try await perform(call)
     }
 
-    /// Stores a filter with the server.
+    /// Stores a filter on the server.
     ///
-    /// - Returns: Its id.
+    /// - Returns: The filter's id.
     public func createFilter(_ filter: [String: Any]) async throws -> String {
         try await createFilter(EncodedJSON(filter))
     }
@@ -54,7 +54,7 @@ extension MXRestClient {
         try await text("filter_id", of: APICall(.post, "v3/user/\(try userId())/filter", body: filter))
     }
 
-    /// A filter that is stored with the server.
+    /// Returns a filter stored on the server.
     public func filter(withId filterId: String) async throws -> JSONView {
         try await json(APICall(.get, "v3/user/\(try userId())/filter/\(filterId)"))
     }

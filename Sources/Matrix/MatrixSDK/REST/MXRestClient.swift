@@ -2,30 +2,30 @@ import Basics
 public import Dispatch
 import MatrixProtocol
 
-/// The client-server API of a homeserver, call by call.
+/// A client for the client-server API of a homeserver.
 ///
 ///     let client = MXRestClient(homeServer: url)
 ///     _ = try await client.login(username: "alice", password: password)
 ///     let eventId = try await client.sendTextMessage(toRoom: roomId, text: "hello")
 ///
-/// Cancelling the task of a call cancels the HTTP request. What the server says is thrown as ``MXError``, everything else
-/// as ``MatrixError``. The module `SwiftMatrixSDK` adds a form with a callback to each call.
+/// Cancelling the task of a call cancels the HTTP request. Errors from the server are thrown as ``MXError``, all others
+/// as ``MatrixError``. The module `SwiftMatrixSDK` adds a variant with a callback to each call.
 ///
-/// A server that limits the rate is waited for and asked again, see ``MXRestClientOptions``. When the connection fails,
-/// requests that may be repeated (reading, and sending with a transaction id) are tried again; others only if nothing of
-/// them was sent. Access tokens are refreshed early, or when the server asks for it, without the caller noticing.
+/// When a server limits the rate, the client waits and retries; see ``MXRestClientOptions``. When the connection fails,
+/// it retries repeatable requests (reading, and sending with a transaction id), and others only if no part of them was
+/// sent. Access tokens are refreshed automatically, ahead of time or when the server asks for it.
 public final class MXRestClient: Sendable {
     let homeserver: Homeserver
     let tokens: AccessTokens
     let encryptedRooms = EncryptedRooms()
     let lastLoginWarnings = Lock<[MXLoginWarning]>([])
-    /// Every callback goes through it.
+    /// Delivers every callback.
     package let completions: CompletionLine
 
-    /// For calls that need no login, and for logging in.
+    /// Creates a client for calls that need no login, and for logging in.
     ///
-    /// - Parameter unrecognizedCertificateHandler: Asked about a server's certificate that no authority vouches for, in DER
-    ///   form; `true` trusts exactly that certificate from then on. Called on any thread. Nil refuses.
+    /// - Parameter unrecognizedCertificateHandler: Called on any thread with a server's certificate that no authority
+    ///   vouches for, in DER form. Return `true` to trust exactly that certificate from then on. `nil` rejects it.
     public convenience init(
         homeServer: URL, unrecognizedCertificateHandler: (@Sendable (Data) -> Bool)? = nil,
         options: MXRestClientOptions = MXRestClientOptions()
@@ -36,15 +36,15 @@ public final class MXRestClient: Sendable {
             credentials: credentials, unrecognizedCertificateHandler: unrecognizedCertificateHandler, options: options)
     }
 
-    /// For somebody who is logged in.
+    /// Creates a client for a user who is logged in.
     ///
     /// - Parameters:
     ///   - unrecognizedCertificateHandler: As in ``init(homeServer:unrecognizedCertificateHandler:options:)``.
-    ///   - persistentTokenDataHandler: Saves credentials with refreshed tokens. It is waited for before they are used; if it
-    ///     throws they are not, and the next request asks it again.
-    ///   - unauthenticatedHandler: Told once that the tokens are not valid any more and could not be refreshed: the
-    ///     server's error, whether the device lives on (a soft logout: log in with its id and keep what is stored), and
-    ///     whether it was the refresh token that was refused. On ``completionQueue``.
+    ///   - persistentTokenDataHandler: Saves credentials with refreshed tokens. The client uses the tokens only after
+    ///     it returns. If it throws, they are not used, and the next request calls it again.
+    ///   - unauthenticatedHandler: Called once on ``completionQueue`` when the tokens are no longer valid and could not
+    ///     be refreshed, with the server's error, whether the device still exists (a soft logout: log in with its id
+    ///     and keep the stored data), and whether the refresh token was rejected.
     public init(
         credentials: MXCredentials, unrecognizedCertificateHandler: (@Sendable (Data) -> Bool)? = nil,
         persistentTokenDataHandler: (@Sendable (MXCredentials) async throws -> Void)? = nil,
@@ -66,35 +66,34 @@ public final class MXRestClient: Sendable {
             credentials.accessToken == nil ? nil : credentials, homeserver: homeserver, handlers: handlers)
     }
 
-    /// Where callbacks arrive, one after the other: the main queue unless set. Nothing runs it by itself on Linux: a program needs an async
-    /// `main`, `dispatchMain()` or a run loop.
+    /// The queue on which callbacks arrive, one at a time. The default is the main queue, which does not run by itself
+    /// on Linux: a program needs an async `main`, `dispatchMain()` or a run loop.
     public var completionQueue: DispatchQueue {
         get { completions.queue }
         set { completions.queue = newValue }
     }
 
-    /// Who is logged in, with the newest tokens; nil if nobody is.
+    /// The credentials with the newest tokens; `nil` if no user is logged in.
     public var credentials: MXCredentials? { tokens.credentials }
 
-    /// What the answer to the last login or registration of this client says that was not asked for: another user, or another
-    /// server. A session of this client logs it.
+    /// Unrequested results of this client's last login or registration: another user, or another server. A session of
+    /// this client logs them.
     public var loginWarnings: [MXLoginWarning] { lastLoginWarnings.withLock { $0 } }
 
-    /// The homeserver's base URL, without a slash at its end.
+    /// The homeserver's base URL without a trailing slash.
     public var homeserverURL: String { homeserver.url }
 
-    /// Told of refreshed tokens after they were saved. For a session's delegate.
+    /// Sets the handler of saved, refreshed tokens, for a session's delegate.
     package func setRefreshedTokensHandler(_ handler: (@Sendable (MXCredentials) -> Void)?) {
         tokens.setRefreshedHandler(handler)
     }
 
-    /// Calls back when the tokens are dead: before whoever has met that gets the error, or now if it is so already. Beside
-    /// the handler that the client was made with.
+    /// Adds an observer that is called when the tokens die: before the affected call gets its error, or at once if they
+    /// are already dead. Independent of the handler passed to the initializer.
     package func observeUnauthenticated(_ observer: @escaping @Sendable (TokenMachine.Ending) -> Void) {
         tokens.observeUnauthenticated(observer)
     }
 
-    /// The user whose calls these are.
     func userId() throws -> String {
         guard let userId = credentials?.userId else {
             throw MatrixError(.unauthenticated, "nobody is logged in; this call needs a user")

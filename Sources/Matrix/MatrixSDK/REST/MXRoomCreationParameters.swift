@@ -1,18 +1,18 @@
 import MatrixProtocol
 
-/// Who may join, read and do what in a new room.
+/// The preset of a private chat: who may join, read and do what.
 public let kMXRoomPresetPrivateChat = "private_chat"
-/// The same, and invited users may do all that the creator may.
+/// Like a private chat, but invited users have the power of the creator.
 public let kMXRoomPresetTrustedPrivateChat = "trusted_private_chat"
-/// Everybody may join.
+/// The preset of a room that anyone can join.
 public let kMXRoomPresetPublicChat = "public_chat"
 
-/// What a room is created with; nil leaves it to the server.
+/// Parameters for creating a room. The server chooses those that are `nil`.
 ///
 ///     let parameters = MXRoomCreationParameters()
 ///     parameters.name = "Lobby"
 ///
-/// What counts is what it says when it is handed to a call.
+/// A call uses the values at the time it is made.
 public final class MXRoomCreationParameters {
     /// The room's name.
     public var name: String?
@@ -20,31 +20,31 @@ public final class MXRoomCreationParameters {
     public var topic: String?
     /// The local part of an alias.
     public var roomAlias: String?
-    /// Whether the directory shows it.
+    /// Whether the directory lists the room.
     public var visibility: MXRoomDirectoryVisibility?
     /// Ids of users to invite.
     public var inviteArray: [String]?
-    /// Marks the invitations as those to a direct chat; `m.direct` is the client's to write.
+    /// Whether to mark the invitations as invitations to a direct chat. The client itself must update `m.direct`.
     public var isDirect = false
-    /// One of the `kMXRoomPreset…`.
+    /// One of the `kMXRoomPreset…` constants.
     public var preset: String?
     /// Events with `type`, `state_key` and `content`.
     public var initialStateEvents: [[String: Any]]?
-    /// More content of the event `m.room.create`.
+    /// Additional content of the `m.room.create` event.
     public var creationContent: [String: Any]?
-    /// What differs from the server's power levels.
+    /// Overrides of the server's default power levels.
     public var powerLevelContentOverride: [String: Any]?
-    /// Such as `12`.
+    /// The room version, such as `12`.
     public var roomVersion: String?
-    /// Such as `m.space`.
+    /// The room type, such as `m.space`.
     public var roomType: String?
-    /// Whether messages in it are to be encrypted.
+    /// Whether to encrypt the room.
     public var isEncrypted = false
 
-    /// All is left to the server.
+    /// Leaves everything to the server.
     public init() {}
 
-    /// A direct chat: the other user is invited, and may do all that the creator may.
+    /// Creates parameters for a direct chat: the other user is invited, with the same power as the creator.
     public convenience init(forDirectRoomWithUser userId: String) {
         self.init()
         inviteArray = [userId]

@@ -1,8 +1,8 @@
-/// How far a transfer has come.
+/// The progress of a transfer.
 public struct MXTransferProgress: Sendable, Hashable {
-    /// Bytes.
+    /// The bytes transferred.
     public let completed: Int64
-    /// Bytes; nil if the server has not said.
+    /// The total bytes; `nil` if the server has not reported it.
     public let total: Int64?
 
     package init(completed: Int64, total: Int64?) {

@@ -3,7 +3,7 @@ import CurlTransport
 import MatrixProtocol
 import Transport
 
-/// A download on its way, and what is to know of media.
+/// A download in progress, and rules for media types.
 struct MediaFile: Sendable {
     typealias Target = PartialFile.Target
 
@@ -15,7 +15,7 @@ struct MediaFile: Sendable {
         part = PartialFile(beside: target)
     }
 
-    /// How much has come.
+    /// The bytes received.
     var size: Int { part.size }
 
     func remove() {
@@ -40,8 +40,8 @@ struct MediaFile: Sendable {
         }
     }
 
-    /// - Parameter name: For folders. Must be one that cannot lead elsewhere.
-    /// - Returns: Where the file is now.
+    /// - Parameter name: The name in a target folder. Must not lead outside of it.
+    /// - Returns: The file's new location.
     func move(to target: Target, name: String) throws(MatrixError) -> URL {
         do throws(TransportError) {
             return try part.move(to: target, name: name)
@@ -50,7 +50,7 @@ struct MediaFile: Sendable {
         }
     }
 
-    /// Bytes of a file.
+    /// Returns the size of a file in bytes.
     static func size(of file: URL) throws(MatrixError) -> Int {
         do throws(TransportError) {
             return try PartialFile.size(of: file)
@@ -61,13 +61,13 @@ struct MediaFile: Sendable {
 
     // MARK: Types
 
-    /// Whether a text is a type like `image/png`, with parameters perhaps.
+    /// Returns whether a text is a type like `image/png`, optionally with parameters.
     static func isType(_ text: String) -> Bool {
         let words = text.prefix { $0 != ";" }.split(separator: "/", omittingEmptySubsequences: false)
         return words.count == 2 && !words.contains { $0.isEmpty } && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
     }
 
-    /// - Parameter accepted: Types, and all of a kind as `image/*`; nil is all.
+    /// - Parameter accepted: Types, and patterns such as `image/*`; `nil` accepts all.
     static func matches(_ type: String, _ accepted: [String]?) -> Bool {
         guard let accepted else { return true }
         let name = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
@@ -78,7 +78,7 @@ struct MediaFile: Sendable {
 }
 
 extension Homeserver {
-    /// Downloads into a file, on from where it is. Follows redirects, but shows the token to no other host.
+    /// Downloads into a file, resuming where it stopped. Follows redirects, but sends the token to no other host.
     func fetch(
         _ call: APICall, token: String?, into file: MediaFile, maximumSize: Int = .max,
         _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
@@ -86,7 +86,7 @@ extension Homeserver {
         let origin = try request(call, token: token)
         var request = origin
         request.fields["Accept"] = nil
-        request.acceptsCompression = false  // places in the file are places in what is sent
+        request.acceptsCompression = false  // offsets in the file must match offsets in the response
         request.stallTimeout = options.stallTimeout
         request.maximumBodySize = min(options.maximumDownloadSize, maximumSize)
         for _ in 0...5 {
@@ -104,14 +104,14 @@ extension Homeserver {
                 request.url = target
                 if !Self.isSameServer(target, origin.url) { request.fields["Authorization"] = nil }
             case 416 where present > 0:
-                file.remove()  // what is here is not what is there
+                file.remove()  // our part does not match the server's file
             default: return response
             }
         }
         throw MatrixError(.badResponse, "the server redirects \(call.name) too often")
     }
 
-    /// Absolute; never from https to http.
+    /// Returns an absolute URL; never redirects from https to http.
     private static func target(_ location: String, from url: String) -> String? {
         guard let base = URL(string: url), let target = URL(string: location, relativeTo: base)?.absoluteURL,
             let scheme = target.scheme?.lowercased(), scheme == "https" || scheme == "http",

@@ -1,8 +1,8 @@
 import Basics
 import MatrixProtocol
 
-/// Rooms that are known to be encrypted, which they stay: what is sent in the clear there would be read by everybody who
-/// should not, and shown by nobody's client. A room that is not may become so at any time.
+/// Rooms known to be encrypted. They stay so: plain text sent there could be read by the wrong people, and no client
+/// would show it. Any other room may become encrypted at any time.
 final class EncryptedRooms: Sendable {
     private static let maximumCount = 10_000
 
@@ -19,8 +19,8 @@ final class EncryptedRooms: Sendable {
 }
 
 extension MXRestClient {
-    /// Throws for a room that is encrypted, unless events of this type never are. Asks the server each time, until it says
-    /// that the room is.
+    /// Throws if a room is encrypted, unless events of this type are never encrypted. Asks the server each time until
+    /// the room is known to be encrypted.
     package func requirePlain(_ roomId: String, for eventType: MXEventType = .roomMessage) async throws {
         guard eventType != .reaction, eventType != .roomEncrypted else { return }
         guard try await isEncrypted(roomId) else { return }
@@ -29,7 +29,7 @@ extension MXRestClient {
             "room \(roomId) is encrypted, and this library cannot encrypt: nothing was sent", roomId: roomId)
     }
 
-    /// Whether a room is encrypted. The server is asked each time, until it says so.
+    /// Returns whether a room is encrypted. Asks the server each time until it is.
     package func isEncrypted(_ roomId: String) async throws -> Bool {
         if encryptedRooms.contains(roomId) { return true }
         do {
@@ -37,7 +37,7 @@ extension MXRestClient {
         } catch let error as MXError where error.status == 404 {
             return false
         } catch let error as MXError where error.status == 403 {
-            return false  // not ours to see: the server refuses the message as well
+            return false  // no access: the server refuses the message as well
         }
         encryptedRooms.insert(roomId)
         return true

@@ -1,14 +1,14 @@
 import Basics
 import MatrixProtocol
 
-/// The events around one that somebody points to, in both directions. It is not live, and nothing of it is stored.
+/// The events around a given event, in both directions. It is not live, and none of it is stored.
 public final class MXContextTimeline: Sendable {
     private struct State: Sendable {
         var start: String?
         var end: String?
     }
 
-    /// The event that it is about.
+    /// The event at the center of the timeline.
     public let eventId: String
     private let roomId: String
     private let core: SessionCore
@@ -20,10 +20,10 @@ public final class MXContextTimeline: Sendable {
         self.core = core
     }
 
-    /// Begins at the event.
+    /// Starts at the event.
     ///
-    /// - Parameter limit: How many events around it, on both sides together.
-    /// - Returns: They and the event itself, oldest first.
+    /// - Parameter limit: The number of events around it, on both sides together.
+    /// - Returns: These events and the event itself, oldest first.
     public func resetPaginationAroundInitialEvent(withLimit limit: UInt = 20) async throws -> [MXEvent] {
         let context = try await core.rest.contextOfEvent(eventId, inRoom: roomId, limit: Int(clamping: limit))
         state.withLock { $0 = State(start: context.start, end: context.end) }
@@ -31,12 +31,12 @@ public final class MXContextTimeline: Sendable {
             context.eventsBefore.reversed() + [context.event] + context.eventsAfter, in: roomId)
     }
 
-    /// Whether there may be more in this direction.
+    /// Returns whether there may be more events in this direction.
     public func canPaginate(_ direction: MXTimelineDirection) -> Bool {
         state.withLock { direction == .backwards ? $0.start != nil : $0.end != nil }
     }
 
-    /// The next events in a direction: backwards newest first, forwards oldest first. None at the end.
+    /// Returns the next events in a direction: newest first backwards, oldest first forwards. Empty at the end.
     public func paginate(_ count: UInt, direction: MXTimelineDirection) async throws -> [MXEvent] {
         guard let token = state.withLock({ direction == .backwards ? $0.start : $0.end }) else { return [] }
         let page = try await core.rest.messages(

@@ -2,29 +2,29 @@ import Basics
 import Dispatch
 import MatrixProtocol
 
-/// The events of a room in order: forwards as they happen, backwards by paginating.
+/// The events of a room in order: forwards as they happen, backwards by pagination.
 ///
-/// Backwards it gives what the store has, then what the server has, without a hole and without an event twice. With each
-/// event comes the room's state just before it.
+/// Backwards it delivers the store's events, then the server's, without gaps or duplicates. Each event comes with the
+/// room's state just before it.
 public final class MXEventTimeline: Sendable {
     private struct State: Sendable {
         var listeners = EventListeners()
-        /// The oldest event that was given; nil before any was.
+        /// The oldest event delivered; `nil` before the first.
         var position: String?
         var backState: MXRoomState?
-        /// Changes when the timeline begins anew: what is under way then counts no more.
+        /// Changes when the timeline starts anew, which invalidates pending operations.
         var generation = 0
-        /// Somebody stands somewhere in it: what the store has of it must stay.
+        /// Whether pagination has started: the store must keep the timeline's events.
         var isPaginated = false
     }
 
     private let roomId: String
     private let core: SessionCore
     private let locked = Lock(State())
-    /// One page at a time.
+    /// Runs one page at a time.
     private let turns = Turns()
 
-    /// The calls of the homeserver.
+    /// The client for the homeserver's API.
     package var rest: MXRestClient { core.rest }
 
     init(roomId: String, core: SessionCore) {
@@ -34,10 +34,10 @@ public final class MXEventTimeline: Sendable {
 
     // MARK: Listening
 
-    /// Calls back for each event of these types, or of all, with its direction and the state just before it. On the
-    /// session's completion queue.
+    /// Calls back for each event of these types, or of all types, with its direction and the state just before it.
+    /// Called on the session's completion queue.
     ///
-    /// - Returns: What ``removeListener(_:)`` takes.
+    /// - Returns: The listener for ``removeListener(_:)``.
     @discardableResult
     public func listenToEvents(
         _ types: [MXEventType]? = nil, _ block: @escaping (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
@@ -46,18 +46,18 @@ public final class MXEventTimeline: Sendable {
         return locked.withLock { $0.listeners.add(types, box.call) }
     }
 
-    /// Ends the calls of a listener; also from within one.
+    /// Removes a listener, even from within it.
     public func removeListener(_ listener: Any) {
         guard let listener = listener as? MXEventListener else { return }
         _ = locked.withLock { $0.listeners.remove(listener) }
     }
 
-    /// Ends the calls of all listeners.
+    /// Removes all listeners.
     public func removeAllListeners() { _ = locked.withLock { $0.listeners.removeAll() } }
 
     var hasListeners: Bool { locked.withLock { !$0.listeners.isEmpty } }
 
-    /// The room's current state; nil when it is not joined any more.
+    /// The room's current state; `nil` if the user is no longer in the room.
     public var state: MXRoomState? { core.account.roomState(roomId) }
 
     func deliver(_ event: MXEvent, state: MXRoomState?, direction: MXTimelineDirection = .forwards) {
@@ -69,7 +69,7 @@ public final class MXEventTimeline: Sendable {
 
     // MARK: Paginating
 
-    /// Begins anew at the newest event. To be called before paginating.
+    /// Starts anew at the newest event. Call it before paginating.
     public func resetPagination() {
         locked.withLock { state in
             state.position = nil
@@ -81,13 +81,13 @@ public final class MXEventTimeline: Sendable {
 
     var isPaginated: Bool { locked.withLock { $0.isPaginated } }
 
-    /// Whether there may be more in this direction. New events come by themselves.
+    /// Returns whether there may be more events in this direction. New events arrive automatically.
     public func canPaginate(_ direction: MXTimelineDirection) -> Bool {
         guard direction == .backwards else { return false }
         return core.account.summary(roomId)?.paginationToken != nil || remaining(upTo: 1) > 0
     }
 
-    /// How many events the store has that were not given yet; counts to 1,000.
+    /// The number of events in the store not delivered yet, at most 1,000.
     public var remainingMessagesForBackPaginationInStore: Int { remaining(upTo: 1000) }
 
     private func remaining(upTo limit: Int) -> Int {
@@ -96,7 +96,7 @@ public final class MXEventTimeline: Sendable {
         }) ?? 0
     }
 
-    /// Goes back to an event that was given: older ones come next, as if nothing older had been given.
+    /// Goes back to a delivered event: older events follow, as if none of them had been delivered.
     ///
     /// - Parameter state: The room's state just before that event.
     package func resumePagination(before eventId: String, state roomState: MXRoomState?) {
@@ -106,12 +106,12 @@ public final class MXEventTimeline: Sendable {
         }
     }
 
-    /// Gives `count` older events to the listeners: newest first, from the store, then from the server.
+    /// Delivers `count` older events to the listeners, newest first: from the store, then from the server.
     ///
-    /// - Parameter onlyFromStore: Never asks the server.
-    /// - Returns: Those events.
-    /// - Throws: `MatrixError` for another direction than backwards, and what the server says. Events that were had
-    ///   already were given.
+    /// - Parameter onlyFromStore: Whether to never ask the server.
+    /// - Returns: These events.
+    /// - Throws: `MatrixError` for any direction other than backwards, and the server's errors. Events loaded before
+    ///   the error have been delivered.
     @discardableResult
     public func paginate(
         _ count: UInt, direction: MXTimelineDirection = .backwards, onlyFromStore: Bool = false
@@ -119,9 +119,9 @@ public final class MXEventTimeline: Sendable {
         try await queuedPage(count, direction, onlyFromStore: onlyFromStore)()
     }
 
-    /// Takes the turn of a page. It is taken when this returns: callback forms need that to keep the order of the calls.
+    /// Takes the turn of a page before returning, which callback variants need to keep the order of the calls.
     ///
-    /// - Returns: Paginates. Later pages wait for this as long as something holds it.
+    /// - Returns: A closure that paginates. Later pages wait for this one as long as its result is held.
     package func queuedPage(
         _ count: UInt, _ direction: MXTimelineDirection, onlyFromStore: Bool
     ) -> @Sendable () async throws -> [MXEvent] {
@@ -129,10 +129,10 @@ public final class MXEventTimeline: Sendable {
         return { try await page().map(\.event) }
     }
 
-    /// An event that was given, and the state just before it.
+    /// A delivered event, and the state just before it.
     package typealias Step = (event: MXEvent, state: MXRoomState?)
 
-    /// As ``queuedPage(_:_:onlyFromStore:)``, with the states.
+    /// Like ``queuedPage(_:_:onlyFromStore:)``, but with the states.
     package func queuedSteps(
         _ count: UInt, _ direction: MXTimelineDirection, onlyFromStore: Bool
     ) -> @Sendable () async throws -> [Step] {
@@ -151,7 +151,7 @@ public final class MXEventTimeline: Sendable {
 
     private func paginateNow(_ count: Int, _ onlyFromStore: Bool) async throws -> [Step] {
         var given: [Step] = []
-        // A server may answer with empty pages; they are bounded.
+        // A server may answer with empty pages, so their number is limited.
         for _ in 0..<20 {
             given += try giveFromStore(count - given.count)
             guard given.count < count, !onlyFromStore else { break }
@@ -171,7 +171,7 @@ public final class MXEventTimeline: Sendable {
     private func giveFromStore(_ count: Int) throws -> [Step] {
         guard count > 0 else { return [] }
         var steps: [Step] = []
-        // No sync comes between the events, the state that they led to, and the place after them.
+        // No sync may come between reading the events, the state after them, and the new position.
         try core.account.read(roomId) { store, current throws(MatrixError) in
             let position = locked.withLock { state in
                 state.isPaginated = true

@@ -1,15 +1,15 @@
 public import Foundation
 import MatrixProtocol
 
-/// Sending files. A file has its place in the order of the calls: messages behind it wait for its upload.
+/// Sending files. A file takes its place in the order of the calls: later messages wait for its upload.
 extension MXRoom {
-    /// Uploads a file and sends it: as image, video, audio or file, by its type.
+    /// Uploads a file and sends it as an image, video, audio or file, by its type.
     ///
     /// - Parameters:
-    ///   - file: A file here.
-    ///   - mimeType: Such as `image/png`.
-    ///   - caption: What is said about it, in Markdown.
-    ///   - onProgress: Of the upload; called on any thread, now and then.
+    ///   - file: A local file.
+    ///   - mimeType: The type, such as `image/png`.
+    ///   - caption: A caption in Markdown.
+    ///   - onProgress: Called on any thread occasionally during the upload.
     /// - Returns: The event's id.
     @discardableResult
     public func sendMedia(
@@ -22,7 +22,7 @@ extension MXRoom {
         return try await send(try enqueue(media), media, onProgress)
     }
 
-    /// The same, but nothing is left of it if it is refused or cannot be uploaded.
+    /// Like `sendMedia`, but keeps nothing if the file is refused or cannot be uploaded.
     package func sendMediaOnce(
         _ file: URL, mimeType: String, caption: String?, onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
     ) async throws -> String {
@@ -32,9 +32,9 @@ extension MXRoom {
         return try await send(try enqueue(media), media, keepsFailed: false, onProgress)
     }
 
-    /// Puts a file's message into the queue. Its place is taken when this returns.
+    /// Adds a file's message to the queue, before returning.
     ///
-    /// - Returns: Uploads the file and sends the message.
+    /// - Returns: A closure that uploads the file and sends the message.
     package func queuedMedia(
         _ media: OutgoingMedia
     ) throws -> @Sendable (_ onProgress: (@Sendable (MXTransferProgress) -> Void)?) async throws -> String {
@@ -42,9 +42,10 @@ extension MXRoom {
         return { onProgress in try await self.send(entry, media, onProgress) }
     }
 
-    /// Puts a file's message into the queue. Its place is taken when this returns.
+    /// Adds a file's message to the queue, before returning.
     ///
-    /// - Returns: The transaction of the message, by which its echo is known, and what uploads the file and sends the message.
+    /// - Returns: The message's transaction id, which identifies its echo, and a closure that uploads the file and
+    ///   sends the message.
     package func queuedFile(
         _ file: URL, mimeType: String, caption: String?, threadId: String?
     ) throws -> (

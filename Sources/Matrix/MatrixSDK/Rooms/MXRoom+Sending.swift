@@ -1,46 +1,44 @@
 import MatrixProtocol
 
-/// Sending. Messages go out one after the other, in the order of the calls; a message whose answer was lost is sent again
-/// without becoming two. Until a sync brings it back it is among ``MXRoom/outgoingMessages``.
+/// Sending. Messages are sent one at a time, in the order of the calls; a message whose answer was lost is sent again
+/// without duplicating it. Until a sync brings it back, it is in ``MXRoom/outgoingMessages``.
 extension MXRoom {
-    /// Sends an event of any type. In an encrypted room it is encrypted, unless it is a reaction.
+    /// Sends an event of any type, encrypted in an encrypted room unless it is a reaction.
     ///
-    /// - Returns: Its id.
-    /// - Throws: `MatrixError` of code `encryptionNotAvailable` in an encrypted room if the session does not encrypt
-    ///   (``MXSessionOptions/enableCrypto``), of `identityChanged` if somebody in it has other keys than were verified, of
-    ///   `badResponse` if the server refuses to pass the keys on, of `timedOut` if it does not within half a minute; what the
-    ///   server says.
+    /// - Returns: The event's id.
+    /// - Throws: `MatrixError` with code `encryptionNotAvailable` in an encrypted room if the session does not encrypt
+    ///   (``MXSessionOptions/enableCrypto``), `identityChanged` if the keys of a member differ from the verified ones,
+    ///   `badResponse` if the server refuses to pass the keys on, or `timedOut` if it does not do so within half a
+    ///   minute; the server's error.
     @discardableResult
     public func sendEvent(_ type: MXEventType, content: [String: Any]) async throws -> String {
         let entry = try enqueue(type, content)
         return try await sendQueue.send(entry)
     }
 
-    /// Sends an event of which nothing is left if the server refuses it. When nobody knows whether it has arrived, it stays
-    /// as one that has failed: sent again under its transaction id it cannot become two.
+    /// Sends an event, keeping nothing if the server refuses it. If it may have arrived, it stays as a failed message:
+    /// sent again under its transaction id, it is not duplicated.
     func sendOnce(_ type: MXEventType, content: [String: Any]) async throws -> String {
         let entry = try enqueue(type, content)
         return try await sendQueue.send(entry, keepsFailed: false)
     }
 
-    /// Sends a message of which nothing is left if the server refuses it.
+    /// Sends a message, keeping nothing if the server refuses it.
     ///
-    /// - Parameter transactionId: The server takes a repeat with the same one for the same message; nil makes one.
+    /// - Parameter transactionId: Identifies repeats of this message; `nil` generates one.
     package func sendMessageOnce(_ content: [String: Any], transactionId: String?) async throws -> String {
         let entry = try sendQueue.add(
             type: MXEventType.roomMessage.identifier, content: content, transactionId: transactionId)
         return try await sendQueue.send(entry, keepsFailed: false)
     }
 
-    /// The event as it is shown until the server has confirmed it, in its place of the queue.
     func enqueue(_ type: MXEventType, _ content: [String: Any]) throws -> SendQueue.Entry {
         try sendQueue.add(type: type.identifier, content: content)
     }
 
-    /// Puts an event into the queue. Its place is taken when this returns: callback forms need that to keep the order of
-    /// the calls.
+    /// Adds an event to the queue before returning, which callback variants need to keep the order of the calls.
     ///
-    /// - Returns: `echo` stands for the event until the server has confirmed it; `send` sends the event.
+    /// - Returns: `echo` represents the event until the server has confirmed it; `send` sends the event.
     package func queuedEvent(
         _ type: MXEventType, _ content: [String: Any]
     ) throws -> (echo: MXEvent?, send: @Sendable () async throws -> String) {
@@ -48,12 +46,12 @@ extension MXRoom {
         return (entry.event.event(sender: core.userId), { try await self.sendQueue.send(entry) })
     }
 
-    /// Sends a text.
+    /// Sends a text message.
     ///
     /// - Parameters:
-    ///   - formattedText: The same in HTML.
-    ///   - threadId: The event that a thread began with.
-    ///   - replaces: A message of our own that it is to take the place of.
+    ///   - formattedText: The same text as HTML.
+    ///   - threadId: The root of the thread to send it to.
+    ///   - replaces: One of the user's messages to replace.
     /// - Returns: The event's id.
     @discardableResult
     public func sendTextMessage(
@@ -71,9 +69,9 @@ extension MXRoom {
         return content
     }
 
-    /// Sends what a user has typed: Markdown, or `/me` with what the user does.
+    /// Sends text typed by a user: Markdown, or `/me` with an action.
     ///
-    /// - Parameter mentions: Users whom the text names: they are notified, and other clients show the names as pills.
+    /// - Parameter mentions: Users named in the text. They are notified, and other clients show the names as pills.
     @discardableResult
     public func sendMarkdown(
         _ text: String, threadId: String? = nil, mentions: [MXMention] = []
@@ -84,29 +82,29 @@ extension MXRoom {
             content: threadId.map { MessageContent.inThread($0, lastEventId: nil, content) } ?? content)
     }
 
-    /// Sends what the user does.
+    /// Sends an emote: an action of the user.
     @discardableResult
     public func sendEmote(_ text: String, formattedText: String? = nil, threadId: String? = nil) async throws -> String
     {
         try await sendEvent(.roomMessage, content: content("m.emote", text, formattedText, threadId, nil))
     }
 
-    /// Sends a text that nobody is to answer by itself: those of bots.
+    /// Sends a notice, a text that must not be answered automatically, as from a bot.
     @discardableResult
     public func sendNotice(_ text: String, formattedText: String? = nil, threadId: String? = nil) async throws -> String
     {
         try await sendEvent(.roomMessage, content: content("m.notice", text, formattedText, threadId, nil))
     }
 
-    /// Answers an event, and mentions who sent it.
+    /// Replies to an event, and mentions its sender.
     @discardableResult
     public func sendReply(to event: MXEvent, text: String, formattedText: String? = nil) async throws -> String {
         try await sendEvent(.roomMessage, content: replyContent(to: event, text, formattedText))
     }
 
-    /// Answers an event with what a user has typed.
+    /// Replies to an event with text typed by a user.
     ///
-    /// - Parameter mentions: Users whom the text names, beside the event's sender.
+    /// - Parameter mentions: Users named in the text, in addition to the event's sender.
     @discardableResult
     public func sendReply(to event: MXEvent, markdown text: String, mentions: [MXMention] = []) async throws -> String {
         try await sendEvent(.roomMessage, content: replyContent(to: event, markdown: text, mentions: mentions))
@@ -121,9 +119,9 @@ extension MXRoom {
         MessageContent.reply(to: event, with: MessageContent.text(text, html: html), currentUser: core.userId)
     }
 
-    /// Replaces the text of a message of our own.
+    /// Replaces the text of one of the user's messages.
     ///
-    /// - Parameter mentions: Users whom the text names. Those whom the message did not mention before are notified.
+    /// - Parameter mentions: Users named in the text. Those the message did not mention before are notified.
     @discardableResult
     public func editMessage(
         _ eventId: String, markdown text: String, mentions: [MXMention] = []
@@ -134,7 +132,7 @@ extension MXRoom {
             .roomMessage, content: MessageContent.edit(of: eventId, from: old, to: content))
     }
 
-    /// Replaces what a message of our own says: the text, or a file's caption. Nothing is left if it cannot be sent.
+    /// Replaces the text of one of the user's messages, or a file's caption. Keeps nothing if it cannot be sent.
     func edit(_ event: MXEvent, markdown text: String) async throws {
         var content = MessageContent.typed(text)
         let original = edited(event).content
@@ -148,24 +146,24 @@ extension MXRoom {
         _ = try await sendOnce(.roomMessage, content: MessageContent.edit(of: event.eventId, to: content))
     }
 
-    // MARK: Messages that have failed
+    // MARK: Failed messages
 
-    /// Sends a message again that has failed, under its old transaction id.
+    /// Resends a failed message under its old transaction id.
     ///
-    /// - Returns: Its id.
+    /// - Returns: The event's id.
     @discardableResult
     public func resend(_ localEventId: String) async throws -> String {
         try await sendQueue.send(try sendQueue.addAgain(localEventId))
     }
 
-    /// Gives up a message that has failed.
+    /// Discards a failed message.
     public func removeOutgoingMessage(_ localEventId: String) throws {
         try sendQueue.remove(failed: localEventId)
     }
 
     // MARK: Reactions and redactions
 
-    /// Reacts to an event; nothing happens if we have reacted so already.
+    /// Reacts to an event. Does nothing if the user has already reacted with this key.
     public func react(_ key: String, toEvent eventId: String) async throws {
         try await react(key, toEvent: eventId, keepsFailed: true)
     }
@@ -174,9 +172,9 @@ extension MXRoom {
         try await queuedReaction(key, toEvent: eventId, keepsFailed: keepsFailed)?()
     }
 
-    /// Puts a reaction into the queue. Its place is taken when this returns.
+    /// Adds a reaction to the queue, before returning.
     ///
-    /// - Returns: Sends the reaction; nil if we have reacted so already.
+    /// - Returns: A closure that sends the reaction; `nil` if the user has already reacted with this key.
     package func queuedReaction(
         _ key: String, toEvent eventId: String, keepsFailed: Bool = true
     ) throws -> (@Sendable () async throws -> Void)? {
@@ -189,14 +187,14 @@ extension MXRoom {
         do {
             _ = try await sendQueue.send(entry, keepsFailed: keepsFailed)
         } catch let error as MXError where error.errcode == kMXErrCodeStringDuplicateAnnotation {
-            // It is there already, and was not known here.
+            // The reaction already exists, but was not known here.
             try sendQueue.remove(entry.event)
         }
     }
 
-    /// Takes a reaction of our own back. Reactions that are not known here are asked for.
+    /// Removes the user's own reaction. Asks the server for reactions that are not known here.
     public func unreact(_ key: String, toEvent eventId: String) async throws {
-        // One that is on its way must be there before it can be taken back.
+        // A pending reaction must arrive before it can be removed.
         try await sendQueue.turns.inTurn {
             if self.ownReaction(key, to: eventId) == nil {
                 try await self.core.fetchReactions(to: eventId, in: self.roomId)
@@ -209,14 +207,14 @@ extension MXRoom {
         aggregations(forEvent: eventId)?.reactions?[key]?.myUserReactionEventId
     }
 
-    /// Takes away what an event says.
+    /// Removes an event's content.
     public func redactEvent(_ eventId: String, reason: String? = nil) async throws {
         try await queuedRedaction(of: eventId, reason: reason)()
     }
 
-    /// Puts a redaction into the queue. Its place is taken when this returns.
+    /// Adds a redaction to the queue, before returning.
     ///
-    /// - Returns: Redacts the event. What comes later in the queue waits for this as long as something holds it.
+    /// - Returns: A closure that redacts the event. Later items in the queue wait for it as long as it is held.
     package func queuedRedaction(of eventId: String, reason: String?) -> @Sendable () async throws -> Void {
         let turn = sendQueue.turns.take()
         return { try await turn.runWhileHeld { try await self.redact(eventId, reason: reason) } }

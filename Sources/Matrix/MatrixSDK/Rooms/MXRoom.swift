@@ -2,18 +2,19 @@ import Basics
 public import JSONBytes
 import MatrixProtocol
 
-/// A room that we are in, are invited to, or have knocked on.
+/// A room that the user has joined, is invited to, or has knocked on.
 ///
-/// One object for a room as long as its session lives. Once the room is left, it stays as it was and its calls fail.
+/// There is one object per room for the lifetime of its session. After the room is left, it keeps its data and its
+/// calls fail.
 public final class MXRoom: Sendable {
-    /// Opaque; starts with `!`.
+    /// The room's id: opaque, starts with `!`.
     public let roomId: String
-    /// What happens, and what happened.
+    /// The timeline of new and past events.
     public let liveTimeline: MXEventTimeline
     let core: SessionCore
     let sendQueue: SendQueue
     private let last: Lock<MXRoomSummary>
-    /// Those beside the live one, as long as somebody holds them.
+    /// The timelines other than the live one that are still in use.
     private let otherTimelines = Lock<[WeakTimeline]>([])
     private let relationListeners = Lock<[(id: MXEventListener, call: @Sendable (String) -> Void)]>([])
 
@@ -34,10 +35,10 @@ public final class MXRoom: Sendable {
         weak var timeline: MXEventTimeline?
     }
 
-    /// A timeline like ``liveTimeline`` that pages for itself.
+    /// Returns a timeline like ``liveTimeline`` with its own pagination.
     package func makeTimeline() -> MXEventTimeline {
         let timeline = MXEventTimeline(roomId: roomId, core: core)
-        // Let go of after the lock: listeners are the application's.
+        // Released after the lock: the listeners belong to the application.
         _ = otherTimelines.withLock { others -> [MXEventTimeline] in
             let living = others.compactMap(\.timeline)
             others = (living + [timeline]).map { WeakTimeline(timeline: $0) }
@@ -46,52 +47,53 @@ public final class MXRoom: Sendable {
         return timeline
     }
 
-    /// All that want to hear what happens in the room.
+    /// All timelines that receive the room's events.
     var timelines: [MXEventTimeline] { [liveTimeline] + otherTimelines.withLock { $0.compactMap(\.timeline) } }
 
-    /// The calls of the homeserver, which a room keeps when its session is gone.
+    /// The client for the homeserver's API, which a room keeps after its session is gone.
     package var rest: MXRestClient { core.rest }
 
-    /// The session that it belongs to; nil when that is gone.
+    /// The room's session; `nil` after it is gone.
     public var mxSession: MXSession? { core.session.withLock { $0.session } }
 
-    // MARK: What it is
+    // MARK: Properties
 
     // Programs for the iOS SDK use it with and without unwrapping.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-    /// What a list shows of it. Of a room that was left, what it was.
+    /// The summary for lists of rooms. After the room is left, its last summary.
     public var summary: MXRoomSummary! {
         if let summary = core.account.summary(roomId) { last.withLock { $0 = summary } }
         return last.withLock { $0 }
     }
 
-    /// Its name, or one made of its members.
+    /// The room's name, or a name made from its members.
     public var displayName: String { summary.displayName }
 
-    /// The current state; nil when the room was left, or the store cannot be read. The first access may read the store.
+    /// The current state; `nil` if the user has left the room, or the store cannot be read. The first access may read
+    /// the store.
     public var state: MXRoomState? { core.account.roomState(roomId) }
 
-    /// Whether it is a direct chat.
+    /// Whether the room is a direct chat.
     public var isDirect: Bool { summary.isDirect }
 
     /// The other user of a direct chat.
     public var directUserId: String? { summary.directUserId }
 
-    /// Who is typing, without ourselves.
+    /// The users who are typing, excluding the user.
     public var typingUsers: [String] { core.account.model { $0.rooms[roomId]?.typingUsers ?? [] } ?? [] }
 
-    /// The room's own account data of a type, such as `m.fully_read`.
+    /// Returns the room's own account data of a type, such as `m.fully_read`.
     public func accountData(_ type: String) -> JSONView? {
         (core.account.model { $0.rooms[roomId]?.accountData[type] } ?? nil)?.contentJSON
     }
 
-    /// Everybody who is in the room or invited. With lazily loaded members the first call asks the server.
+    /// Returns all joined and invited members. With lazily loaded members the first call asks the server.
     public func members() async throws -> MXRoomMembers {
         try await core.loadMembers(roomId)
         return state?.members ?? MXRoomMembers()
     }
 
-    /// A member, or somebody who was one when what was paged through was said. Does not load the whole state.
+    /// Returns a member, or a former member at the time of the loaded history. Does not load the whole state.
     func knownMember(_ userId: String) -> MXRoomMember? {
         let (state, earlier) =
             core.account.model { model in
@@ -110,16 +112,16 @@ public final class MXRoom: Sendable {
 
     // MARK: Messages
 
-    /// The newest messages that are stored, oldest first, without a network.
+    /// Returns the newest stored messages, oldest first, without using the network.
     ///
-    /// - Parameter limit: How many at most.
+    /// - Parameter limit: The maximum number of messages.
     public func storedMessages(limit: Int = 50) throws -> [MXEvent] {
         try core.account.store { store throws(MatrixError) in
             Array(try store.events(in: roomId, before: nil, limit: limit).reversed())
         }
     }
 
-    /// An event of the room: from the store, else from the server.
+    /// Returns an event of the room, from the store or otherwise from the server.
     public func event(withId eventId: String) async throws -> MXEvent {
         if let event = try core.account.event(eventId, in: roomId) {
             return try core.lookedAt([event], in: roomId).first ?? event
@@ -128,12 +130,11 @@ public final class MXRoom: Sendable {
         return try core.decrypted([event], in: roomId).first ?? event
     }
 
-    /// An event of the room, if it is stored.
     package func storedEvent(_ eventId: String) -> MXEvent? { (try? core.account.event(eventId, in: roomId)) ?? nil }
 
-    /// What stored events say about each of others that anything is said about: edits, reactions, votes, answers in threads.
+    /// Returns the stored relations to each of these events that has any: edits, reactions, votes, replies in threads.
     ///
-    /// ``edited(_:)`` and ``aggregations(forEvent:)`` find it in memory afterwards.
+    /// Afterwards ``edited(_:)`` and ``aggregations(forEvent:)`` find them in memory.
     package func storedRelations(toEach eventIds: [String]) -> MXDictionary<[MXEvent]> {
         core.account.readRelations(ofEach: eventIds, in: roomId)
     }
@@ -142,26 +143,26 @@ public final class MXRoom: Sendable {
         storedRelations(toEach: [eventId])[eventId] ?? []
     }
 
-    /// The newest message that a list shows.
+    /// The newest message that a room list shows.
     public var lastMessage: MXEvent? {
         guard let id = summary.lastMessageId else { return nil }
         return try? core.account.event(id, in: roomId)
     }
 
-    /// Messages of our own that no sync has brought back yet, oldest first: those on their way, those that have failed, and
-    /// those that the server has already. Their ``MXEvent/transactionId`` is that of the event that a sync brings.
+    /// The user's messages that no sync has brought back yet, oldest first: pending, failed, and already on the server.
+    /// Their ``MXEvent/transactionId`` equals that of the event that a sync brings.
     public var outgoingMessages: [MXEvent] {
         (core.account.model { $0.rooms[roomId]?.outgoing ?? [] } ?? []).compactMap { $0.event(sender: core.userId) }
     }
 
-    /// A timeline around an event, for a permalink. It is not live, and nothing of it is stored.
+    /// Returns a timeline around an event, for a permalink. It is not live, and none of it is stored.
     public func timeline(onEvent eventId: String) -> MXContextTimeline {
         MXContextTimeline(eventId: eventId, roomId: roomId, core: core)
     }
 
-    // MARK: What others say about an event
+    // MARK: Relations to an event
 
-    /// Reactions to an event and edits of it, as far as they are known here; nil if there are none.
+    /// Returns the known reactions to an event and edits of it, or `nil` if there are none.
     public func aggregations(forEvent eventId: String) -> MXEventAggregations? {
         core.account.loadRelations(of: eventId, in: roomId)
         let isKnown = core.account.model { $0.rooms[roomId]?.relations.hasRelations(to: eventId) }
@@ -173,33 +174,33 @@ public final class MXRoom: Sendable {
         } ?? nil
     }
 
-    /// The event as it reads now: with the content of its newest edit.
+    /// Returns the event with the content of its newest edit.
     public func edited(_ event: MXEvent) -> MXEvent {
         core.account.loadRelations(of: event.eventId, in: roomId)
         return core.account.model { $0.rooms[roomId]?.relations.edited(event) ?? event } ?? event
     }
 
-    /// Calls back with the id of each event about which there is something new: a reaction more or less, an edit, a vote in a
-    /// poll. On the session's completion queue.
+    /// Calls back with the id of each event whose relations change: a reaction more or less, an edit, a vote in a poll.
+    /// Called on the session's completion queue.
     ///
-    /// - Returns: What ``removeListener(_:)`` takes.
+    /// - Returns: The listener for ``removeListener(_:)``.
     public func listenToRelations(_ block: @escaping @Sendable (String) -> Void) -> Any {
         let listener = MXEventListener()
         relationListeners.withLock { $0.append((listener, block)) }
         return listener
     }
 
-    /// Ends the calls of a listener of ``listenToRelations(_:)``.
+    /// Removes a listener added with ``listenToRelations(_:)``.
     public func removeListener(_ listener: Any) {
         guard let listener = listener as? MXEventListener else { return }
-        // Let go of after the lock.
+        // Released after the lock.
         _ = relationListeners.withLock { listeners in
             defer { listeners.removeAll { $0.id === listener } }
             return listeners
         }
     }
 
-    /// Tells the listeners of every timeline.
+    /// Notifies the listeners of every timeline.
     func deliver(_ event: MXEvent, state: MXRoomState?) {
         for timeline in timelines { timeline.deliver(event, state: state) }
     }
@@ -217,6 +218,6 @@ public final class MXRoom: Sendable {
 }
 
 extension MXRoom: CustomStringConvertible {
-    /// Its id.
+    /// The room's id.
     public var description: String { "room \(roomId)" }
 }

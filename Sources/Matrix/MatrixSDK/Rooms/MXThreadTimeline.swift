@@ -1,19 +1,19 @@
 import Basics
 public import MatrixProtocol
 
-/// The events of a thread, from the newest back to the event that it began with. Nothing of it is stored: the events of a
-/// thread may be missing while others of the room are there, so the homeserver is asked for them
-/// (client-server specification, "Threading").
+/// The events of a thread, from the newest back to the root event. None of it is stored: a thread's events may be
+/// missing although others of the room are stored, so they are requested from the homeserver (client-server
+/// specification, "Threading").
 public final class MXThreadTimeline: Sendable {
     private enum Position: Equatable {
         case newest
         case before(String)
-        /// All replies were given; the root comes next.
+        /// All replies have been returned; the root comes next.
         case root
         case end
     }
 
-    /// The event that the thread began with.
+    /// The thread's root event.
     public let rootId: String
     private let roomId: String
     private let core: SessionCore
@@ -23,16 +23,16 @@ public final class MXThreadTimeline: Sendable {
         (self.rootId, self.roomId, self.core) = (rootId, roomId, core)
     }
 
-    /// Begins anew at the newest event.
+    /// Starts anew at the newest event.
     public func resetPagination() { position.withLock { $0 = .newest } }
 
-    /// Whether nothing of it was asked for yet.
+    /// Whether nothing has been requested yet.
     package var isAtNewest: Bool { position.withLock { $0 == .newest } }
 
     /// Whether there are older events.
     public var canPaginate: Bool { position.withLock { $0 != .end } }
 
-    /// The next older events, newest first; the last of all is the one that the thread began with. None at the end.
+    /// Returns the next older events, newest first, ending with the root event. Empty at the end.
     public func paginate(_ count: UInt) async throws -> [MXEvent] {
         let current = position.withLock { $0 }
         let token: String?
@@ -51,36 +51,36 @@ public final class MXThreadTimeline: Sendable {
         position.withLock { if $0 == current { $0 = next } }
         let events = try core.decrypted(page.chunk, in: roomId)
         guard next == .root, events.count < Int(clamping: count) else { return events }
-        // If it cannot be had, the replies are there all the same, and the next page says why.
+        // If the root is unavailable, still return the replies; the next page reports why.
         return await events + ((try? paginate(1)) ?? [])
     }
 }
 
 extension MXRoom {
-    /// The events of the thread that an event began.
+    /// Returns the timeline of the thread with this root event.
     public func timeline(ofThread rootId: String) -> MXThreadTimeline {
         MXThreadTimeline(rootId: rootId, roomId: roomId, core: core)
     }
 
-    /// The threads of the room, the one with the newest answer first: the events that they began with.
+    /// Returns the root events of the room's threads. The thread with the newest reply comes first.
     ///
-    /// - Parameter from: ``MXRelationsResponse/nextBatch`` of the page before.
+    /// - Parameter from: ``MXRelationsResponse/nextBatch`` of the previous page.
     public func threads(from: String? = nil, limit: Int? = nil) async throws -> MXRelationsResponse {
         let page = try await core.rest.threads(inRoom: roomId, from: from, limit: limit)
         return MXRelationsResponse(chunk: try core.decrypted(page.chunk, in: roomId), nextBatch: page.nextBatch)
     }
 
-    /// What there is in the thread that an event began; nil if nobody has answered in one.
+    /// Returns a summary of the thread with this root event, or `nil` if it has no replies.
     public func threadSummary(of root: MXEvent) -> MXThreadSummary? {
         MXThreadSummary(of: root, stored: storedMessages(ofThread: root.eventId))
     }
 
-    /// The messages of a thread that are stored, oldest first. There may be others.
+    /// Returns the stored messages of a thread, oldest first. There may be others.
     public func storedMessages(ofThread rootId: String) -> [MXEvent] {
         storedRelations(to: rootId).filter { $0.threadId == rootId }
     }
 
-    /// Marks as read what is in no thread, up to an event that is in none.
+    /// Marks everything outside threads as read, up to an event outside threads.
     public func markAsReadOutsideThreads(upTo eventId: String) async throws {
         try await core.rest.sendReadMarkers(toRoom: roomId, fullyRead: eventId)
         try await sendReadReceipt(eventId, threadId: "main")

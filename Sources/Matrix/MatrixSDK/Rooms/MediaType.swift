@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a file is, as far as its name says.
+/// The type of a file, derived from its name.
 package struct MediaType: Hashable, Sendable {
     package let mime: String
 
@@ -21,7 +21,7 @@ package struct MediaType: Hashable, Sendable {
         mime = Self.types[file.pathExtension.lowercased()] ?? "application/octet-stream"
     }
 
-    /// The kind of message that shows it.
+    /// The type of message that shows the file.
     package var messageType: String { kind.rawValue }
 
     var kind: OutgoingMedia.Kind {

@@ -2,9 +2,7 @@ import Foundation
 import JSONBytes
 import MatrixProtocol
 
-/// A file that is to be sent.
 package struct OutgoingMedia: Sendable {
-    /// How a room shows it.
     package enum Kind: String, Sendable {
         case image = "m.image"
         case video = "m.video"
@@ -30,9 +28,9 @@ package struct OutgoingMedia: Sendable {
     }
 
     /// - Parameters:
-    ///   - upload: Nil until it is uploaded.
-    ///   - small: The same of the small picture.
-    /// - Throws: If there is no such file.
+    ///   - upload: The uploaded file; `nil` before the upload.
+    ///   - small: The uploaded thumbnail; `nil` before the upload.
+    /// - Throws: If the file does not exist.
     func content(_ upload: UploadedFile?, thumbnail small: UploadedFile?) throws -> [String: Any] {
         let info = MessageContent.MediaInfo(
             mimetype: mimeType, size: try MediaFile.size(of: file), width: size?.width, height: size?.height,
@@ -55,7 +53,7 @@ package struct OutgoingMedia: Sendable {
         return threadId.map { MessageContent.inThread($0, lastEventId: nil, content) } ?? content
     }
 
-    /// - Returns: JSON text of the content, which names what was uploaded.
+    /// - Returns: The JSON text of the content, which refers to the uploads.
     func upload(
         through rest: MXRestClient, isEncrypted: Bool, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
     ) async throws -> String {
@@ -75,7 +73,7 @@ package struct OutgoingMedia: Sendable {
 }
 
 extension OutgoingMedia {
-    /// A picture that does not say what it is counts as JPEG.
+    /// Returns a picture's type, by default JPEG.
     private static func imageType(_ file: URL) -> String {
         let type = MediaType(of: file)
         return type.kind == .image ? type.mime : "image/jpeg"
@@ -83,10 +81,10 @@ extension OutgoingMedia {
 }
 
 extension MXOutgoingEvent {
-    /// Whether it is a file's message, and the file has not reached the server.
+    /// Whether this is a file's message, and the file has not reached the server.
     var lacksUpload: Bool { mediaContent.map { $0["url"] == nil && $0["file"] == nil } ?? false }
 
-    /// Whether it is a file's message, and anybody can read the file.
+    /// Whether this is a file's message, and anyone can read the file.
     var hasClearUpload: Bool { mediaContent.map { $0["url"] != nil } ?? false }
 
     private var mediaContent: JSONView? {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How large an image is, from the first bytes of its file.
+/// The size of an image, read from the first bytes of its file.
 package struct PixelSize: Sendable, Hashable {
     let width: Int
     let height: Int
@@ -9,12 +9,12 @@ package struct PixelSize: Sendable, Hashable {
         (self.width, self.height) = (width, height)
     }
 
-    /// - Returns: Nil for what is no size.
+    /// - Returns: `nil` if the size is invalid.
     package init?(_ size: CGSize) {
         self.init(width: Int(exactly: size.width.rounded()), height: Int(exactly: size.height.rounded()))
     }
 
-    /// - Returns: Nil for what is no PNG, GIF or JPEG, or cannot be read.
+    /// - Returns: `nil` if the file is not a PNG, GIF or JPEG, or cannot be read.
     init?(ofImage file: URL) {
         guard let handle = try? FileHandle(forReadingFrom: file) else { return nil }
         defer { try? handle.close() }
@@ -22,7 +22,7 @@ package struct PixelSize: Sendable, Hashable {
         self.init(ofImage: Array(data))
     }
 
-    /// - Parameter bytes: The beginning of the file.
+    /// - Parameter bytes: The first bytes of the file.
     init?(ofImage bytes: [UInt8]) {
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) {
             self.init(width: Self.number(bytes, 16, 4), height: Self.number(bytes, 20, 4))
@@ -40,7 +40,7 @@ package struct PixelSize: Sendable, Hashable {
         self.init(width: width, height: height)
     }
 
-    /// Its segments up to the one of the frame.
+    /// Reads the segments up to the frame's.
     private init?(ofJPEG bytes: [UInt8]) {
         var place = 2
         while place + 3 < bytes.count, bytes[place] == 0xFF {
@@ -55,7 +55,7 @@ package struct PixelSize: Sendable, Hashable {
         return nil
     }
 
-    /// Big-endian; nil beyond the end.
+    /// Returns a big-endian number, or `nil` beyond the end.
     private static func number(_ bytes: [UInt8], _ start: Int, _ count: Int) -> Int? {
         guard start + count <= bytes.count else { return nil }
         return bytes[start..<start + count].reduce(0) { $0 << 8 | Int($1) }
@@ -63,6 +63,5 @@ package struct PixelSize: Sendable, Hashable {
 }
 
 extension Int {
-    /// The other order of two bytes.
     fileprivate var byteSwapped16: Int { (self & 0xFF) << 8 | self >> 8 }
 }

@@ -1,18 +1,17 @@
 import Basics
 import MatrixProtocol
 
-/// The messages of a room on their way to the server, one after the other in the order of the calls.
+/// A room's outgoing messages, sent one at a time in the order of the calls.
 ///
-/// Each has a transaction id of its own from the start, so that trying again never makes two of one. When the network
-/// fails, the message is tried again and those behind it wait; one that the server refuses has failed, and the next goes.
+/// Each has its own transaction id from the start, so a retry never duplicates it. When the network fails, the message
+/// is retried and those behind it wait. When the server refuses a message, it has failed, and the next one is sent.
 final class SendQueue: Sendable {
-    /// A message that has its place in the queue.
     struct Entry: Sendable {
         let event: MXOutgoingEvent
         let turn: Turns.Turn
     }
 
-    /// What is to be done for a message in its turn before it is sent: uploads of what it carries, encrypted if the room is.
+    /// The preparation of a message in its turn before it is sent: uploads its files, encrypted if the room is.
     typealias Preparation = @Sendable (_ event: MXOutgoingEvent, _ isEncrypted: Bool) async throws -> MXOutgoingEvent
 
     private let roomId: String
@@ -27,9 +26,9 @@ final class SendQueue: Sendable {
 
     func close() { isClosed.withLock { $0 = true } }
 
-    /// Puts a message into the queue, the room and the store, before anything of it is sent.
+    /// Adds a message to the queue, the room and the store before any of it is sent.
     ///
-    /// - Parameter transactionId: Nil makes a new one.
+    /// - Parameter transactionId: The transaction id; `nil` generates one.
     func add(
         type: String, content: [String: Any], transactionId: String? = nil
     ) throws(MatrixError) -> Entry {
@@ -49,14 +48,14 @@ final class SendQueue: Sendable {
                 return MXStoreChanges(outgoing: event)
             }
         } catch {
-            try? remove(event)  // what the store cannot keep is not sent
+            try? remove(event)  // a message the store cannot keep is not sent
             throw error
         }
         core.tellSending(of: event)
         return Entry(event: event, turn: turn)
     }
 
-    /// Puts a message that has failed behind those that are on their way.
+    /// Adds a failed message behind the pending ones.
     func addAgain(_ localEventId: String) throws(MatrixError) -> Entry {
         let turn = turns.take()
         var entry: Entry?
@@ -85,7 +84,6 @@ final class SendQueue: Sendable {
         return entry
     }
 
-    /// Gives up a message that has failed.
     func remove(failed localEventId: String) throws(MatrixError) {
         var removed: MXOutgoingEvent?
         try core.account.change { model, _ throws(MatrixError) in
@@ -124,8 +122,8 @@ final class SendQueue: Sendable {
 
     // MARK: Sending
 
-    /// - Parameter keepsFailed: A message that was refused stays, to be sent again or given up.
-    /// - Returns: The id that the server has given it.
+    /// - Parameter keepsFailed: Whether a refused message stays, to be resent or discarded.
+    /// - Returns: The event id from the server.
     func send(
         _ entry: Entry, keepsFailed: Bool = true, _ preparation: Preparation? = nil
     ) async throws -> String {
@@ -152,12 +150,12 @@ final class SendQueue: Sendable {
             confirm(event, as: id)
             return id
         } catch {
-            // What may have arrived must not be sent under another id. A reaction or an edit says nothing new the second time.
+            // Never resend what may have arrived under another id. Repeating a reaction or an edit changes nothing.
             let mayBeThere = event.state == .sending && !Self.isRefusal(error) && event.target == nil
             if keepsFailed || mayBeThere {
                 fail(event, error)
             } else {
-                try? remove(event)  // of a session that is closed it stays in the store
+                try? remove(event)  // if the session is closed it stays in the store
             }
             throw error
         }
@@ -169,7 +167,7 @@ final class SendQueue: Sendable {
         var pause = Duration.seconds(1)
         while true {
             guard !isClosed.withLock({ $0 }) else { throw MatrixError.sessionClosed }
-            // A sync may have said since that the room is encrypted.
+            // A sync may have reported since then that the room is encrypted.
             if hasClearUpload { try requirePlain() }
             event = try await core.readyToSend(event)
             do {
@@ -194,7 +192,7 @@ final class SendQueue: Sendable {
         }
     }
 
-    /// Whether the server surely does not have what it was asked to send.
+    /// Whether the server definitely does not have the message.
     private static func isRefusal(_ error: any Error) -> Bool {
         switch error {
         case let error as MXError: error.status < 500
@@ -203,9 +201,9 @@ final class SendQueue: Sendable {
         }
     }
 
-    // MARK: What the room and the store know of it
+    // MARK: Updating the room and the store
 
-    /// - Throws: Also if it is not to be sent any more.
+    /// - Throws: Also if the message must no longer be sent.
     private func update(_ event: MXOutgoingEvent) throws(MatrixError) {
         defer { core.onQueue { $0.report(.sendingChanged(roomId: event.roomId)) } }
         try core.account.change { model, _ throws(MatrixError) in
@@ -217,9 +215,10 @@ final class SendQueue: Sendable {
         }
     }
 
-    /// The model and, sooner or later, the store know that it has failed, unless it was given up or has arrived.
+    /// Marks the message as failed in the model and, sooner or later, the store, unless it was discarded or has
+    /// arrived.
     private func fail(_ event: MXOutgoingEvent, _ error: any Error) {
-        // What it was encrypted as stays: it may have arrived.
+        // The encrypted form stays: it may have arrived.
         var event = core.account.model { $0.outgoing(event.localEventId, in: roomId) }?.flatMap(\.self) ?? event
         event.state = .failed
         event.failure = error is CancellationError ? MatrixError.cancelled.message : "\(error)"
@@ -227,7 +226,7 @@ final class SendQueue: Sendable {
         core.tellSending(of: event)
     }
 
-    /// The server has it, whether or not the store can take that at once.
+    /// Records that the server has the message, even if the store cannot take that at once.
     private func confirm(_ event: MXOutgoingEvent, as eventId: String) {
         var isNews = false
         try? core.account.change { model, store in
@@ -241,7 +240,6 @@ final class SendQueue: Sendable {
         core.onQueue { core in core.room(event.roomId)?.echoConfirmed(event.localEventId, as: eventId) }
     }
 
-    /// Nothing is left of a message.
     func remove(_ event: MXOutgoingEvent) throws(MatrixError) {
         try core.account.change { model, _ in
             model.removeOutgoing(event)
@@ -264,7 +262,8 @@ extension MXStoreChanges {
 }
 
 extension SessionCore {
-    /// A message of our own is on its way, has arrived or has failed, and so has what it says about another one.
+    /// Reports that a message of the user is pending, has arrived or has failed, and with it its relation to another
+    /// event.
     fileprivate func tellSending(of event: MXOutgoingEvent) {
         if let target = event.target { tell([.relationsChanged(roomId: event.roomId, eventId: target)]) }
         onQueue { $0.report(.sendingChanged(roomId: event.roomId)) }
@@ -272,7 +271,7 @@ extension SessionCore {
 }
 
 extension MXOutgoingEvent {
-    /// - Returns: Nil for what JSON cannot express.
+    /// - Returns: `nil` if JSON cannot represent the content.
     static func text(of content: [String: Any]) -> String? {
         guard JSONSerialization.isValidJSONObject(content),
             let json = try? JSONSerialization.data(withJSONObject: content, options: .sortedKeys)

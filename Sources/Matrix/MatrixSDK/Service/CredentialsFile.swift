@@ -3,23 +3,23 @@ import Foundation
 import Glibc
 import MatrixProtocol
 
-/// Where a service keeps who is logged in. The file is its owner's alone, and is replaced as a whole: whatever happens, it
-/// holds either the old credentials or the new ones.
+/// The file in which a service keeps its credentials. Only its owner can read it. It is replaced as a whole, so it
+/// always holds either the old credentials or the new ones.
 final class CredentialsFile: Sendable {
     private static let name = "credentials.json"
     private static let maximumSize = 1 << 16
 
     private struct State {
-        /// Held by whoever is logged in with the folder.
+        /// Held by the service that is logged in with the folder.
         var lock: FileLock?
-        /// Writers of a login that is over do not bring it back.
+        /// Keeps writers of an ended login from restoring it.
         var isRetired = false
     }
 
     private let folder: String
     private let state = Lock(State())
 
-    /// - Parameter folder: Is made if it is missing, and closed to others.
+    /// - Parameter folder: Created if missing, and closed to others.
     init(in folder: URL) throws(MatrixError) {
         self.folder = folder.path
         try PrivateFolder.make(folder)
@@ -28,7 +28,7 @@ final class CredentialsFile: Sendable {
     /// Keeps others from logging in with the folder until ``retire()`` or ``remove(_:)``.
     func hold(_ lock: FileLock) { state.withLock { $0.lock = lock } }
 
-    /// That it holds, or a new one.
+    /// Returns the lock it holds, or a new one.
     func lock() throws(MatrixError) -> FileLock {
         if let lock = state.withLock({ $0.lock }) { return lock }
         do throws(FileLock.Failure) {
@@ -50,8 +50,8 @@ final class CredentialsFile: Sendable {
 
     // MARK: Reading
 
-    /// - Returns: Nil if there is no file.
-    /// - Throws: If there is one that cannot be read, or says nothing.
+    /// - Returns: `nil` if there is no file.
+    /// - Throws: If the file cannot be read, or has no credentials.
     func read() throws(MatrixError) -> MXCredentials? {
         guard
             let data = try MatrixError.ofFile({ () throws(PrivateFileError) in try file.read(upTo: Self.maximumSize) })
@@ -66,7 +66,7 @@ final class CredentialsFile: Sendable {
 
     // MARK: Writing
 
-    /// Puts credentials in the place of what was there. When it returns they are on the disk.
+    /// Replaces the credentials. They are on disk when this returns.
     func write(_ credentials: MXCredentials) throws(MatrixError) {
         guard let data = try? JSONEncoder().encode(credentials) else {
             throw MatrixError(.file, "the credentials cannot be written as JSON")
@@ -77,14 +77,14 @@ final class CredentialsFile: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: Ending
 
-    /// Nothing is written any more by whoever still holds this object; what is there stays.
+    /// Prevents further writing through this object; the file stays.
     func retire() { state.withLock { $0 = State(isRetired: true) } }
 
-    /// Deletes the file for good, unless it is another login's by now.
+    /// Deletes the file permanently, unless it belongs to another login by now.
     ///
-    /// - Parameter credentials: Of the login that is over.
+    /// - Parameter credentials: The credentials of the ended login.
     func remove(_ credentials: MXCredentials) throws(MatrixError) {
         try state.withLock { state throws(MatrixError) in
             state = State(isRetired: true)

@@ -6,14 +6,14 @@ import MatrixProtocol
 extension MXMatrixService {
     // MARK: Homeserver
 
-    /// Says which homeserver, and where to keep what is known of the account. Comes before everything else.
+    /// Sets the homeserver, and where to keep the account's data. Call it before everything else.
     ///
-    /// A homeserver that cannot be reached is taken nevertheless if the folder has a session: that is read without one.
+    /// A homeserver that cannot be reached is accepted if the folder has a session, which can be read offline.
     ///
     /// - Parameters:
-    ///   - homeserverURL: Its base URL, or the server name of user ids, from which it is found out.
-    ///   - sessionPath: A folder of the service's own; empty is ``MXFileStore/defaultFolder``. It is made if it is not
-    ///     there, and closed to others.
+    ///   - homeserverURL: The base URL, or the server name of user ids, from which the homeserver is discovered.
+    ///   - sessionPath: A folder for this service only; an empty string is ``MXFileStore/defaultFolder``. It is created
+    ///     if missing, and closed to others.
     public func initialize(homeserverURL: String, sessionPath: String) async throws {
         try await inTurn {
             if case .loggedIn = self.phase {
@@ -33,7 +33,7 @@ extension MXMatrixService {
         }
     }
 
-    /// The base URL of a homeserver that answers.
+    /// Returns the base URL of a homeserver that answers.
     private func homeserver(_ text: String) async throws -> String {
         let isURL = text.contains("://")
         if isURL {
@@ -49,7 +49,7 @@ extension MXMatrixService {
             } catch  where error.isCancellation {
                 throw error
             } catch {
-                // Perhaps the site of a server name, which says where the homeserver is.
+                // Perhaps the site of a server name, which knows the homeserver.
             }
         }
         let discovery =
@@ -66,10 +66,10 @@ extension MXMatrixService {
 
     // MARK: Logging in
 
-    /// Logs in with an access token from elsewhere, which the homeserver is asked about.
+    /// Logs in with an access token from elsewhere, checked with the homeserver.
     ///
-    /// - Parameter novaUserId: The Matrix user id whose token it must be. What is no Matrix id is taken for the
-    ///   application's own name of the user, and the homeserver says who it is.
+    /// - Parameter novaUserId: The Matrix user id that the token must belong to. Any other text is treated as the
+    ///   application's own name of the user, and the homeserver reports the user id.
     public func login(novaUserId: String, accessToken: String) async throws {
         try await inTurn {
             let (place, lock) = try self.placeForLogin()
@@ -85,7 +85,7 @@ extension MXMatrixService {
         }
     }
 
-    /// Logs in with a password. The user's device of the last login here goes on, with what is kept of it.
+    /// Logs in with a password. The device of the user's last login here continues, with its stored data.
     ///
     /// - Parameter username: The user id, or its local part.
     public func loginWithPassword(username: String, password: String) async throws {
@@ -99,7 +99,7 @@ extension MXMatrixService {
             do {
                 try await self.logIn(credentials, at: place, lock, goesOn: device != nil)
             } catch {
-                // A device that nobody knows of would stay at the homeserver for ever.
+                // Otherwise a device unknown to everyone would stay at the homeserver forever.
                 if device == nil { try? await client.logout() }
                 throw error
             }
@@ -111,7 +111,7 @@ extension MXMatrixService {
         return userId == username || userId.hasPrefix("@\(username):")
     }
 
-    /// - Throws: If somebody is logged in, here or with another service, unless the homeserver has ended that.
+    /// - Throws: If a user is logged in, here or with another service, unless the homeserver has ended that login.
     private func placeForLogin() throws -> (ServicePlace, FileLock) {
         switch phase {
         case .uninitialised: throw MatrixServiceError.notInitialized
@@ -124,11 +124,11 @@ extension MXMatrixService {
         }
     }
 
-    /// - Parameter goesOn: The device is that of the stored credentials, whose tokens are dead from now on.
+    /// - Parameter goesOn: Whether the device is that of the stored credentials, whose tokens are dead from now on.
     private func logIn(
         _ credentials: MXCredentials, at place: ServicePlace, _ lock: FileLock, goesOn: Bool
     ) async throws {
-        // The session that the homeserver has ended makes room for the new one, which takes over its store.
+        // The session that the homeserver has ended is replaced by the new one, which takes over its store.
         if let old = account {
             old.end()
             phase = .loggedOut(place)
@@ -152,9 +152,9 @@ extension MXMatrixService {
         begin(account, at: place)
     }
 
-    /// Takes up what an earlier run has left in the session's folder. Needs no network.
+    /// Restores the session that an earlier run left in the session's folder. Needs no network.
     ///
-    /// - Returns: False if there is nothing: log in then.
+    /// - Returns: False if there is none; log in then.
     public func restoreSession() async throws -> Bool {
         try await inTurn {
             switch self.phase {
@@ -172,7 +172,7 @@ extension MXMatrixService {
         }
     }
 
-    /// Makes the session of credentials that are in the file, or will be.
+    /// Creates the session for credentials that are in the file, or will be.
     private func makeAccount(
         _ credentials: MXCredentials, _ file: CredentialsFile, at place: ServicePlace
     ) async throws -> ServiceAccount {
@@ -204,7 +204,7 @@ extension MXMatrixService {
         updateConnectionState()
     }
 
-    /// In order, whatever queue the session's client calls back on.
+    /// Runs `body` in order, whatever queue the session's client calls back on.
     private nonisolated static func onMain(_ body: @escaping @Sendable @MainActor () -> Void) {
         DispatchQueue.main.async { MainActor.assumeIsolated(body) }
     }
@@ -215,30 +215,30 @@ extension MXMatrixService {
         try session.setStore(store)
     }
 
-    // MARK: The end
+    // MARK: Logging out
 
-    /// Ends the session, also at the homeserver, and deletes what is kept here. That the tokens are dead already is no
-    /// hindrance; if the homeserver cannot be reached, everything stays as it is.
+    /// Ends the session, also at the homeserver, and deletes its local data. Succeeds even if the tokens are already
+    /// dead. If the homeserver cannot be reached, nothing changes.
     public func logout() async throws {
         try await inTurn {
             let account = try self.knownAccount()
             do {
                 if !account.needsLogin { try await account.session.logout() }
             } catch let error as MXError where error.status == 401 || error.status == 403 {
-                // The homeserver does not know the login any more.
+                // The homeserver no longer knows the login.
             } catch let error as MatrixError where error.code == .unauthenticated {
             }
             try self.forget(account)
         }
     }
 
-    /// The homeserver takes the tokens no more, and gives no new ones.
+    /// Handles tokens that the homeserver no longer accepts or renews.
     ///
-    /// - Parameter keepsDevice: What is kept here stays, for the next login of the same device.
+    /// - Parameter keepsDevice: Whether to keep the local data for the next login of the same device.
     private func loginEnded(
         of file: CredentialsFile, _ credentials: MXCredentials, _ error: MXError, keepsDevice: Bool
     ) {
-        // The session has erased its store. What cannot be deleted now is deleted by the login of another device.
+        // The session has erased its store. The login of another device deletes whatever cannot be deleted now.
         if !keepsDevice { try? file.remove(credentials) }
         guard let account, account.file === file, !account.needsLogin else { return }
         account.needsLogin = true
@@ -254,7 +254,7 @@ extension MXMatrixService {
         try account.store.deleteAllData()
     }
 
-    /// Runs what changes who is logged in, one after the other.
+    /// Runs changes of the login one at a time.
     private func inTurn<Value: Sendable>(
         _ body: @escaping @Sendable @MainActor () async throws -> Value
     ) async throws -> Value {
@@ -263,6 +263,6 @@ extension MXMatrixService {
 }
 
 extension CredentialsFile {
-    /// That of the stored credentials; nil if there are none that can be read.
+    /// The homeserver of the stored credentials; `nil` if there are none that can be read.
     fileprivate var homeserver: String? { ((try? read()) ?? nil)?.homeServer }
 }

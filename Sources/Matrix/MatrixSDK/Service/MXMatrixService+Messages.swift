@@ -2,10 +2,10 @@ public import Foundation
 import MatrixProtocol
 
 extension MXMatrixService {
-    /// Sends a text.
+    /// Sends a text message.
     ///
-    /// - Parameter content: Markdown; what begins with `/me ` is an emote.
-    /// - Returns: The event's id, when the homeserver has it.
+    /// - Parameter content: Markdown; text that starts with `/me ` is an emote.
+    /// - Returns: The event's id, once the homeserver has it.
     public func sendMessage(roomId: String, content: String) async throws -> String {
         let room = try room(roomId)
         return try await MatrixServiceError.mapped {
@@ -13,10 +13,10 @@ extension MXMatrixService {
         }
     }
 
-    /// Uploads a file and sends it, as image, video, audio or file, by its type.
+    /// Uploads a file and sends it as an image, video, audio or file, by its type.
     ///
-    /// - Parameter mediaURL: A file here.
-    /// - Returns: The event's id, when the homeserver has it.
+    /// - Parameter mediaURL: A local file.
+    /// - Returns: The event's id, once the homeserver has it.
     public func sendMedia(
         roomId: String, mediaURL: URL, mimeType: String, caption: String?
     ) async throws -> String {
@@ -29,11 +29,12 @@ extension MXMatrixService {
         }
     }
 
-    /// Messages of a room, oldest first: what is kept here, then what the homeserver has.
+    /// Returns messages of a room, oldest first: stored ones, then the homeserver's.
     ///
     /// - Parameters:
-    ///   - limit: How many at most. Fewer come at the room's beginning, and while the homeserver cannot be asked for more.
-    ///   - from: The id of a message: those before it. Nil: the newest, with those on their way.
+    ///   - limit: The maximum number. Fewer are returned at the start of the room, and while the homeserver cannot be
+    ///     reached.
+    ///   - from: The id of a message; returns those before it. `nil` returns the newest, including pending ones.
     public func getRoomMessages(roomId: String, limit: Int, from: String?) async throws -> [MatrixMessage] {
         guard let room = try knownAccount().session.room(withRoomId: roomId) else {
             throw MatrixServiceError.roomNotFound
@@ -43,7 +44,7 @@ extension MXMatrixService {
         }
     }
 
-    /// Puts another text in the place of what a message of ours says; of a file in the place of its caption.
+    /// Replaces the text of one of the user's messages, or the caption of a file.
     public func editMessage(roomId: String, eventId: String, newContent: String) async throws {
         let room = try room(roomId)
         try await MatrixServiceError.mapped {
@@ -55,19 +56,19 @@ extension MXMatrixService {
         }
     }
 
-    /// Takes a message back.
+    /// Redacts a message.
     public func redactMessage(roomId: String, eventId: String, reason: String?) async throws {
         let room = try room(roomId)
         try await MatrixServiceError.mapped { try await room.redactEvent(eventId, reason: reason) }
     }
 
-    /// Tells the others whether we are typing.
+    /// Notifies the others whether the user is typing.
     public func setTyping(roomId: String, isTyping: Bool) async throws {
         let room = try room(roomId)
         try await MatrixServiceError.mapped { try await room.sendTypingNotification(typing: isTyping) }
     }
 
-    /// Tells everybody that we have read everything.
+    /// Marks everything in a room as read.
     public func markRoomAsRead(roomId: String) async throws {
         let room = try room(roomId)
         try await MatrixServiceError.mapped { try await room.markAllAsRead() }
@@ -75,7 +76,7 @@ extension MXMatrixService {
 
     // MARK: Reactions
 
-    /// Gives a reaction, or takes it back if we have given it.
+    /// Adds a reaction, or removes it if the user has already given it.
     public func toggleReaction(roomId: String, eventId: String, emoji: String) async throws {
         let room = try room(roomId)
         try await MatrixServiceError.mapped {
@@ -88,7 +89,7 @@ extension MXMatrixService {
         }
     }
 
-    /// Gives a reaction. Nothing happens if we have given it already.
+    /// Adds a reaction. Does nothing if the user has already given it.
     public func sendReaction(roomId: String, eventId: String, emoji: String) async throws {
         let room = try room(roomId)
         try await MatrixServiceError.mapped {
@@ -96,7 +97,7 @@ extension MXMatrixService {
         }
     }
 
-    /// The reactions to a message, in the order in which they first came.
+    /// Returns the reactions to a message, in the order in which they first appeared.
     public func getReactions(roomId: String, eventId: String) async throws -> [MatrixReaction] {
         guard let room = try knownAccount().session.room(withRoomId: roomId) else {
             throw MatrixServiceError.roomNotFound
@@ -109,8 +110,8 @@ extension MXMatrixService {
 }
 
 extension MXRoom {
-    /// Asks the server for the reactions to an event that the store does not have: it then may lack some of them. Those to
-    /// one that it has came after it, and are there too.
+    /// Requests the reactions to an event that is not in the store, where some of them may be missing. Reactions to a
+    /// stored event came after it, and are stored too.
     func completeReactions(to eventId: String) async throws {
         let isStored = try core.account.event(eventId, in: roomId) != nil
         if !isStored { try await core.fetchReactions(to: eventId, in: roomId) }

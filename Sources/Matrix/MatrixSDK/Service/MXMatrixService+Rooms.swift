@@ -1,7 +1,7 @@
 import MatrixProtocol
 
 extension MXMatrixService {
-    /// Makes a room, and joins it. While we sync it returns when the room is here.
+    /// Creates a room and joins it. While syncing, it returns when the session has the room.
     ///
     /// - Returns: The room's id.
     public func createRoom(
@@ -25,7 +25,7 @@ extension MXMatrixService {
         }
     }
 
-    /// Joins a room, or accepts an invitation. While we sync it returns when the room is here.
+    /// Joins a room, or accepts an invitation. While syncing, it returns when the session has the room.
     ///
     /// - Returns: The room's id.
     public func joinRoom(roomIdOrAlias: String) async throws -> String {
@@ -55,7 +55,7 @@ extension MXMatrixService {
         }
     }
 
-    /// Leaves a room, or declines an invitation. While we sync it returns when the room is gone.
+    /// Leaves a room, or declines an invitation. While syncing, it returns when the room is gone.
     public func leaveRoom(roomId: String) async throws {
         let core = try room(roomId).core
         try await MatrixServiceError.mapped {
@@ -64,24 +64,24 @@ extension MXMatrixService {
         }
     }
 
-    /// A room that we have joined, were invited to or have knocked on, as far as it is known here.
+    /// Returns a known room that the user has joined, is invited to or has knocked on.
     public func getRoom(roomId: String) async throws -> MatrixRoom? {
         guard let room = try knownAccount().session.room(withRoomId: roomId) else { return nil }
         return await MatrixRoom.read(room)
     }
 
-    /// The rooms that we have joined, the one with the newest message first.
+    /// Returns the joined rooms, the one with the newest message first.
     public func getJoinedRooms() async throws -> [MatrixRoom] {
         await MatrixRoom.joined(in: try knownAccount().session)
     }
 
-    /// Invites somebody.
+    /// Invites a user.
     public func inviteUser(roomId: String, userId: String) async throws {
         let room = try room(roomId)
         try await MatrixServiceError.mapped { try await room.invite(userId) }
     }
 
-    /// Removes somebody, who may come back if invited.
+    /// Removes a user, who may rejoin if invited.
     public func kickUser(roomId: String, userId: String, reason: String?) async throws {
         let room = try room(roomId)
         try await MatrixServiceError.mapped { try await room.kickUser(userId, reason: reason) }

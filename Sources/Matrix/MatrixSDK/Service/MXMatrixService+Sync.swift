@@ -1,9 +1,9 @@
 import MatrixProtocol
 
 extension MXMatrixService {
-    /// Begins, or goes on, to follow what happens. Returns when the first sync is here.
+    /// Starts or resumes syncing. Returns after the first sync.
     ///
-    /// - Throws: If that fails. Unless ``connectionState`` is an error then, it is tried again until ``stopSync()``.
+    /// - Throws: If that fails. Unless ``connectionState`` is then an error, it is retried until ``stopSync()``.
     public func startSync() async throws {
         let account = try liveAccount()
         account.isSyncing = true
@@ -13,7 +13,7 @@ extension MXMatrixService {
         try await MatrixServiceError.mapped { try await account.session.start() }
     }
 
-    /// Follows no longer; what is known stays readable.
+    /// Stops syncing. Data received so far stays readable.
     public func stopSync() async throws {
         let account = try knownAccount()
         account.isSyncing = false
@@ -21,24 +21,24 @@ extension MXMatrixService {
         updateConnectionState()
     }
 
-    // MARK: What the session tells
+    // MARK: Reports of the session
 
     func heard(_ report: SessionReport, of account: ServiceAccount) {
         switch report {
         case .stateChanged:
-            // Whoever has closed the session itself may go on with another service.
+            // An application that has closed the session itself may continue with another service.
             if account.session.state == .closed { account.file.retire() }
             updateConnectionState()
-        case .sendingChanged: break  // the relations tell
+        case .sendingChanged: break  // the relations report it
         case .failed(let error, let delay):
-            // Not every failure is that of a sync.
+            // Not every failure is a failed sync.
             let isOver = delay == nil && [.syncError, .initialSyncFailed].contains(account.session.state)
             if isOver, account.isSyncing, account.failure == nil {
                 account.failure = (MatrixServiceError.of(error) as? MatrixServiceError)?.description
             }
             updateConnectionState()
         case .notices(let notices):
-            // Somebody who is told may log out.
+            // A callback may log out.
             for notice in notices where self.account === account { heard(notice, of: account.session) }
         }
     }

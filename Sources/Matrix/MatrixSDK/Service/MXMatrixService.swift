@@ -13,19 +13,19 @@ import MatrixProtocol
 ///     try await service.startSync()
 ///     try await service.sendMessage(roomId: roomId, content: "Hello **world**")
 ///
-/// In the session's folder are the credentials, in a file that only its owner can read, and the rooms and messages that
-/// are known. One service in one process is logged in with a folder at a time; another is refused before it has sent
-/// anything. When the homeserver ends the login for good, all of it is deleted, but after a soft logout it stays: log in
-/// again. A call that fails has changed nothing here.
+/// The session's folder holds the credentials, in a file that only its owner can read, and the known rooms and
+/// messages. Only one service in one process can be logged in with a folder at a time; another is refused before it has
+/// sent anything. When the homeserver ends the login permanently, everything is deleted, but after a soft logout it
+/// stays: log in again. A call that fails has changed nothing locally.
 ///
-/// Messages of encrypted rooms are encrypted and decrypted: the keys lie with the rooms. ``session`` has what else there is to
-/// decide, such as verification and backup: see <doc:Encryption>.
+/// Messages of encrypted rooms are encrypted and decrypted; the keys are stored with the rooms. ``session`` provides
+/// everything else, such as verification and backup: see <doc:Encryption>.
 ///
-/// Everything arrives on the main actor. On Linux nothing runs that by itself: a program needs an async `main`,
+/// Everything arrives on the main actor, which does not run by itself on Linux: a program needs an async `main`,
 /// `dispatchMain()` or a run loop.
 @MainActor
 public final class MXMatrixService: MatrixServiceProtocol {
-    /// One for programs that have one account, with the default options. It is nothing special: others can be beside it.
+    /// A service with the default options, for programs with one account. It is not special: you can create others.
     public static let shared = MXMatrixService()
 
     enum Phase {
@@ -34,23 +34,23 @@ public final class MXMatrixService: MatrixServiceProtocol {
         case loggedIn(ServicePlace, ServiceAccount)
     }
 
-    /// One at a time, in the order of the calls: there are never two sessions, nor half of one.
+    /// Account changes, one at a time and in order: there are never two sessions, nor half of one.
     let accountTurns = Turns()
     var phase = Phase.uninitialised
     private let connection = CurrentValueSubject<MatrixConnectionState, Never>(.disconnected)
     let sessionOptions: MXSessionOptions
     let clientOptions: MXRestClientOptions
 
-    /// Called with each message that comes while we sync, our own included, and again when one changes.
+    /// Called with each message that arrives while syncing, including the user's own, and again when one changes.
     public var onMessageReceived: ((MatrixMessage) -> Void)?
-    /// Called with a room when something of it has changed.
+    /// Called with a room when any part of it has changed.
     public var onRoomUpdated: ((MatrixRoom) -> Void)?
-    /// Called with a room's id and all who are typing there, without ourselves, whenever that changes.
+    /// Called with a room's id and all users who are typing there, excluding the user, whenever that changes.
     public var onTypingIndicator: ((_ roomId: String, _ userIds: [String]) -> Void)?
 
-    /// A service that knows no homeserver yet.
+    /// Creates a service without a homeserver.
     ///
-    /// - Parameter sessionOptions: The session encrypts whatever they say of that.
+    /// - Parameter sessionOptions: Options of the session. It always encrypts, whatever they say.
     public init(
         sessionOptions: MXSessionOptions = MXSessionOptions(),
         clientOptions: MXRestClientOptions = MXRestClientOptions()
@@ -63,25 +63,25 @@ public final class MXMatrixService: MatrixServiceProtocol {
 
     // MARK: State
 
-    /// Whether what is shown is up to date.
+    /// Whether the data shown is up to date.
     public var connectionState: MatrixConnectionState { connection.value }
 
-    /// ``connectionState``, now and whenever it changes.
+    /// Publishes ``connectionState``, now and whenever it changes.
     public var connectionStatePublisher: AnyPublisher<MatrixConnectionState, Never> {
         connection.eraseToAnyPublisher()
     }
 
-    /// Who is logged in.
+    /// The user who is logged in.
     public var userId: String? { account?.session.myUserId }
 
-    /// The session below, for what the service has no method for. Nil when nobody is logged in.
+    /// The underlying session, for everything the service has no method for. `nil` if no user is logged in.
     public var session: MXSession? { account?.session }
 
     var account: ServiceAccount? {
         if case .loggedIn(_, let account) = phase { account } else { nil }
     }
 
-    /// - Throws: If nobody is logged in.
+    /// - Throws: If no user is logged in.
     func knownAccount() throws(MatrixServiceError) -> ServiceAccount {
         switch phase {
         case .uninitialised: throw .notInitialized
@@ -90,7 +90,7 @@ public final class MXMatrixService: MatrixServiceProtocol {
         }
     }
 
-    /// - Throws: If nobody is logged in, or the homeserver does not take the login any more.
+    /// - Throws: If no user is logged in, or the homeserver no longer accepts the login.
     func liveAccount() throws(MatrixServiceError) -> ServiceAccount {
         let account = try knownAccount()
         guard !account.needsLogin else { throw .notLoggedIn }
@@ -103,35 +103,31 @@ public final class MXMatrixService: MatrixServiceProtocol {
         return room
     }
 
-    /// Publishes how things stand, if that is new.
     func updateConnectionState() {
         let new = account?.connectionState ?? .disconnected
         if connection.value != new { connection.send(new) }
     }
 }
 
-/// Which homeserver, and where its account is kept.
 struct ServicePlace: Sendable {
     let homeserver: String
     let folder: URL
 
-    /// Where the store's folders lie.
     var storeFolder: URL { folder.appending(path: "store") }
 }
 
-/// Somebody who is logged in.
 @MainActor
 final class ServiceAccount {
     let session: MXSession
     let store: MXFileStore
     let file: CredentialsFile
-    /// As they were when the session was made.
+    /// The credentials when the session was created.
     let credentials: MXCredentials
-    /// Whether the application wants to follow what happens.
+    /// Whether the application wants to sync.
     var isSyncing = false
-    /// The homeserver does not take the tokens any more; what is kept here after that can still be read.
+    /// Whether the homeserver no longer accepts the tokens. Local data that remains can still be read.
     var needsLogin = false
-    /// Why the sync does not go on by itself.
+    /// Why the sync does not continue automatically.
     var failure: String?
 
     init(session: MXSession, store: MXFileStore, file: CredentialsFile, credentials: MXCredentials) {
@@ -151,7 +147,7 @@ final class ServiceAccount {
         }
     }
 
-    /// Nothing more comes of it, and nothing more is written.
+    /// Ends the session, and prevents further writing.
     func end() {
         file.retire()
         session.close()

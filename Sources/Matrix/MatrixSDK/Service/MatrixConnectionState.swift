@@ -1,11 +1,11 @@
-/// Whether what a ``MatrixServiceProtocol`` shows is up to date.
+/// Whether the data shown by a ``MatrixServiceProtocol`` is up to date.
 public enum MatrixConnectionState: Sendable, Hashable {
-    /// Nothing is tried: not logged in, stopped, or logged out.
+    /// Not trying to connect: not logged in, stopped, or logged out.
     case disconnected
-    /// The first sync is under way, or the connection is being made again after a loss.
+    /// The first sync is pending, or the connection is being restored.
     case connecting
-    /// What the homeserver has is here. Only after a first sync.
+    /// Everything the homeserver has is here. Only after a first sync.
     case connected
-    /// It does not go on by itself; in words for people.
+    /// It does not continue automatically. The reason is human-readable.
     case error(String)
 }

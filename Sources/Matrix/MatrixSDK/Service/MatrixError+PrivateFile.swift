@@ -6,7 +6,7 @@ extension MatrixError {
         self.init(.file, error.description)
     }
 
-    /// Runs what reads or writes a private file.
+    /// Runs `body`, which reads or writes a private file.
     @discardableResult
     package static func ofFile<Value>(_ body: () throws(PrivateFileError) -> Value) throws(MatrixError) -> Value {
         do throws(PrivateFileError) {

@@ -3,10 +3,10 @@ import Foundation
 import MatrixProtocol
 
 extension MatrixMessage {
-    /// What an event says, with its last edit and its reactions.
+    /// Creates a message from an event, with its last edit and its reactions.
     ///
-    /// - Parameter votes: What refers to a poll; nil takes it from the store.
-    /// - Returns: Nil for events that are no messages: state, reactions, edits, votes.
+    /// - Parameter votes: The events that refer to a poll; `nil` reads them from the store.
+    /// - Returns: `nil` for events that are not messages: state, reactions, edits, votes.
     init?(_ event: MXEvent, in room: MXRoom, votes: [MXEvent]? = nil) {
         guard event.isMessage else { return nil }
         let shown = room.edited(event)
@@ -28,7 +28,8 @@ extension MatrixMessage {
 }
 
 extension MXRoom {
-    /// Those to a poll that is stored: all of them came after it. Nil for one that is not, of which some are unknown.
+    /// Returns the votes on a stored poll: all of them came after it. Returns `nil` for a poll that is not stored, some
+    /// of whose votes are unknown.
     fileprivate func storedVotes(_ pollId: String) -> [MXEvent]? {
         guard storedEvent(pollId) != nil else { return nil }
         return try? core.account.store { store throws(MatrixError) in try store.relations(to: pollId, in: roomId) }
@@ -54,7 +55,7 @@ extension MatrixMessage.SendStatus {
 }
 
 extension MatrixReaction {
-    /// The reactions to an event that are known here, in the order in which they first came.
+    /// Returns the known reactions to an event, in the order in which they first appeared.
     static func all(of eventId: String, in room: MXRoom) -> [MatrixReaction] {
         let summaries = room.aggregations(forEvent: eventId)?.reactions ?? [:]
         return summaries.values.sorted { ($0.originServerTs, $0.reaction) < ($1.originServerTs, $1.reaction) }.map {
@@ -69,7 +70,7 @@ extension MatrixRoom {
         self.init(room.summary, lastMessage: room.lastMessage.flatMap { MatrixMessage($0, in: room) })
     }
 
-    /// The rooms that we have joined, the one with the newest message first.
+    /// Returns the joined rooms, the one with the newest message first.
     @concurrent
     static func joined(in session: MXSession) async -> [MatrixRoom] {
         let rooms = session.rooms.map { ($0, $0.summary.lastMessageTs) }

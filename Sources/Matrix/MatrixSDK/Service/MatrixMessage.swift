@@ -1,45 +1,45 @@
 public import Foundation
 public import MatrixProtocol
 
-/// A message as a room shows it: with its last edit and its reactions. A value: later changes make a new one with the
-/// same ``id``.
+/// A message as shown in a room, with its last edit and its reactions. This is a value: later changes create a new one
+/// with the same ``id``.
 public struct MatrixMessage: Sendable, Hashable, Identifiable {
-    /// What a message says.
+    /// The content of a message.
     public typealias Content = MatrixMessageContent
 
-    /// How far a message of our own has come.
+    /// The delivery status of the user's own message.
     public enum SendStatus: Sendable, Hashable {
-        /// The homeserver has it; so it is with everything that others wrote.
+        /// The homeserver has it. This includes all messages of other users.
         case sent
         case sending
-        /// It stays here, to be tried again or dropped; why, in words.
+        /// It stays here, to be resent or discarded. The reason is human-readable.
         case failed(String)
     }
 
-    /// The event id, or a local id until the homeserver has given one.
+    /// The event id, or a local id until the homeserver has assigned one.
     public var id: String
-    /// The room that it was sent to.
+    /// The room to which the message was sent.
     public let roomId: String
-    /// Who wrote it.
+    /// The author of the message.
     public var sender: MatrixUser
-    /// What it says, after its last edit.
+    /// The content after the last edit.
     public var content: Content
-    /// When it was sent, as the sender's homeserver claims: messages need not be in its order.
+    /// The time it was sent, as claimed by the sender's homeserver. Messages need not be in this order.
     public var timestamp: Date
-    /// Whether we wrote it.
+    /// Whether the user wrote it.
     public var isOwn: Bool
-    /// Whether the sender has changed it.
+    /// Whether the sender has edited it.
     public var isEdited: Bool
-    /// The message that this one answers.
+    /// The message to which this one replies.
     public var replyToId: String?
-    /// The first message of the thread that this one is in.
+    /// The root message of this message's thread.
     public var threadId: String?
-    /// In the order in which they first came.
+    /// The reactions, in the order in which they first appeared.
     public var reactions: [MatrixReaction]
-    /// How far it has come, if it is ours.
+    /// The delivery status, for the user's own messages.
     public var sendStatus: SendStatus
 
-    /// A message; without further words one that somebody else has sent.
+    /// Creates a message; by default one that another user has sent.
     public init(
         id: String, roomId: String, sender: MatrixUser, content: Content, timestamp: Date, isOwn: Bool = false,
         isEdited: Bool = false, replyToId: String? = nil, threadId: String? = nil, reactions: [MatrixReaction] = [],
@@ -51,25 +51,25 @@ public struct MatrixMessage: Sendable, Hashable, Identifiable {
         self.sendStatus = sendStatus
     }
 
-    /// Whether it was taken back.
+    /// Whether the message was redacted.
     public var isRedacted: Bool {
         if case .redacted = content { true } else { false }
     }
 
-    /// What there is to read in it: see ``MatrixMessageContent/body``.
+    /// The readable text of the message: see ``MatrixMessageContent/body``.
     public var body: String { content.body }
 
-    /// The file that it carries.
+    /// The attached file.
     public var attachment: MatrixAttachment? { content.attachment }
 }
 
 extension MatrixMessage: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Its id, never what it says.
+    /// The message's id, never its content.
     public var description: String { "message \(id) in \(roomId)" }
 
-    /// The same as ``description``.
+    /// Same as ``description``.
     public var debugDescription: String { description }
 
-    /// Nothing of what it says.
+    /// A mirror without the message's content.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

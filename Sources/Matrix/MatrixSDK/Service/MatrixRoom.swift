@@ -1,39 +1,39 @@
 public import Foundation
 
-/// A room as a list of rooms shows it. A value: later changes make a new one with the same ``id``.
+/// A room as shown in a list of rooms. This is a value: later changes create a new one with the same ``id``.
 public struct MatrixRoom: Sendable, Hashable, Identifiable {
     /// The room id, such as `!abc:example.org`.
     public let id: String
-    /// Its name, or one made of its members.
+    /// The room's name, or a name made from its members.
     public var name: String
-    /// What the room is about.
+    /// The room's topic.
     public var topic: String?
-    /// An `mxc:` URL.
+    /// The avatar, an `mxc:` URL.
     public var avatarURL: String?
-    /// Such as `#room:example.org`.
+    /// The canonical alias, such as `#room:example.org`.
     public var canonicalAlias: String?
-    /// How we stand to it.
+    /// The user's membership.
     public var membership: MXMembership
-    /// Whether it is a conversation with one person.
+    /// Whether the room is a direct chat with one person.
     public var isDirect: Bool
-    /// That person.
+    /// The other user of a direct chat.
     public var directUserId: String?
-    /// Whether messages are encrypted. That never goes back.
+    /// Whether messages are encrypted. This never reverts.
     public var isEncrypted: Bool
-    /// Joined and invited.
+    /// The number of joined and invited members.
     public var memberCount: Int
-    /// Messages that notify, since we have read; in threads too.
+    /// The number of unread messages that notify, including those in threads.
     public var unreadCount: Int
-    /// Those of them that mention us.
+    /// The number of unread messages that mention the user.
     public var highlightCount: Int
-    /// Those of both in threads, by the id of a thread's first message.
+    /// Both counts for threads, by the id of a thread's first message.
     public var unreadThreads: MXDictionary<MXUnreadThread>
-    /// Whether we have marked it as unread.
+    /// Whether the user has marked it as unread.
     public var isMarkedUnread: Bool
-    /// The newest that a list shows.
+    /// The newest message that a list shows.
     public var lastMessage: MatrixMessage?
 
-    /// A room; without further words one that we have joined, with nothing in it.
+    /// Creates a room; by default one that the user has joined, without messages.
     public init(
         id: String, name: String, topic: String? = nil, avatarURL: String? = nil, canonicalAlias: String? = nil,
         membership: MXMembership = .join, isDirect: Bool = false, directUserId: String? = nil,
@@ -49,17 +49,17 @@ public struct MatrixRoom: Sendable, Hashable, Identifiable {
         self.unreadThreads = unreadThreads
     }
 
-    /// Whether there is something to read.
+    /// Whether there is anything to read.
     public var isUnread: Bool { unreadCount > 0 || isMarkedUnread }
 
-    /// When its last message was sent: lists are sorted by it.
+    /// The time of the last message, by which lists are sorted.
     public var lastActivity: Date? { lastMessage?.timestamp }
 }
 
 extension MatrixRoom {
-    /// What a summary says of a room.
+    /// Creates a room from a summary.
     ///
-    /// - Parameter lastMessage: The one that ``MXRoomSummary/lastMessageId`` names.
+    /// - Parameter lastMessage: The message with the id ``MXRoomSummary/lastMessageId``.
     public init(_ summary: MXRoomSummary, lastMessage: MatrixMessage? = nil) {
         self.init(
             id: summary.roomId, name: summary.displayName, topic: summary.topic, avatarURL: summary.avatar,

@@ -1,9 +1,9 @@
 import MatrixProtocol
 
 extension MatrixServiceError {
-    /// What a caller of the service is thrown for an error of the library.
+    /// Returns the error that a caller of the service gets.
     ///
-    /// - Parameter error: `CancellationError` stays what it is.
+    /// - Parameter error: `CancellationError` stays unchanged.
     static func of(_ error: any Error) -> any Error {
         switch error {
         case is MatrixServiceError, is CancellationError: error
@@ -34,7 +34,7 @@ extension MatrixServiceError {
         }
     }
 
-    /// Runs `body`, and throws what callers of the service expect.
+    /// Runs `body`, mapping its errors to those that callers of the service expect.
     static func mapped<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

@@ -1,25 +1,25 @@
 import Basics
 public import Foundation
 
-/// Why a ``MatrixServiceProtocol`` could not do what it was asked for.
+/// An error of a ``MatrixServiceProtocol``.
 ///
-/// Neither cases nor messages hold tokens, passwords or what people wrote.
+/// Neither cases nor messages contain tokens, passwords or message content.
 @nonexhaustive
 public enum MatrixServiceError: Error, Sendable, Hashable {
-    /// ``MatrixServiceProtocol/initialize(homeserverURL:sessionPath:)`` comes first.
+    /// Call ``MatrixServiceProtocol/initialize(homeserverURL:sessionPath:)`` first.
     case notInitialized
     /// There is no session: log in, or restore one.
     case notLoggedIn
     /// The account has no such room.
     case roomNotFound
-    /// The homeserver could not be reached in time. Trying again may help.
+    /// The homeserver could not be reached in time. Retrying may help.
     case network
-    /// What the homeserver or the library says.
+    /// An error reported by the homeserver or the library.
     case sdkError(String)
 }
 
 extension MatrixServiceError: LocalizedError, CustomStringConvertible {
-    /// What happened, and what to do.
+    /// A description of the error, and what to do about it.
     public var description: String {
         switch self {
         case .notInitialized: "The Matrix service has no homeserver yet: call initialize(homeserverURL:sessionPath:)."
@@ -30,6 +30,6 @@ extension MatrixServiceError: LocalizedError, CustomStringConvertible {
         }
     }
 
-    /// The same as ``description``.
+    /// Same as ``description``.
     public var errorDescription: String? { description }
 }

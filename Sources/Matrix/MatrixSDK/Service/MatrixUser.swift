@@ -1,13 +1,13 @@
-/// Somebody, as a room shows them.
+/// A user as shown in a room.
 public struct MatrixUser: Sendable, Hashable, Identifiable {
     /// The user id, such as `@ann:example.org`.
     public let id: String
-    /// Nil if there is none, or it is not known.
+    /// The display name; `nil` if there is none, or it is not known.
     public var displayName: String?
-    /// An `mxc:` URL.
+    /// The avatar, an `mxc:` URL.
     public var avatarURL: String?
 
-    /// Somebody of whom no more than the id may be known.
+    /// Creates a user of whom possibly only the id is known.
     public init(id: String, displayName: String? = nil, avatarURL: String? = nil) {
         (self.id, self.displayName, self.avatarURL) = (id, displayName, avatarURL)
     }

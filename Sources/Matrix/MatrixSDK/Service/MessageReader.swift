@@ -1,26 +1,26 @@
 import Basics
 import MatrixProtocol
 
-/// Finds a room's messages among its events: in the store, then at the homeserver.
+/// Finds a room's messages among its events: first in the store, then at the homeserver.
 struct MessageReader: Sendable {
     let room: MXRoom
 
-    /// A room may have no messages for long; more pages than this are not looked through in one call.
+    /// The maximum number of pages searched in one call; a room may have long stretches without messages.
     private static let pages = 100
     private static let pageSize = 50
 
     private var core: SessionCore { room.core }
 
-    /// - Parameter eventId: Only messages before this one; nil begins with the newest, and with those on their way.
-    /// - Returns: Oldest first.
+    /// - Parameter eventId: Only return messages before this one; `nil` starts at the newest, including pending ones.
+    /// - Returns: The messages, oldest first.
     @concurrent
     func messages(limit: Int, before eventId: String?) async throws -> [MatrixMessage] {
         guard limit > 0 else { return [] }
         let outgoing = eventId == nil ? room.outgoingMessages.filter(\.isMessage).suffix(limit) : []
-        // One that is on its way stands behind all that the store has.
+        // A pending message comes after everything in the store.
         let position = eventId.flatMap { $0.hasPrefix(MXEvent.localEventIdPrefix) ? nil : $0 }
         let events = try await events(limit: limit - outgoing.count, before: position)
-        // A sync may have brought one of them meanwhile.
+        // A sync may have brought one of them in the meantime.
         let waiting = outgoing.filter { echo in
             !events.contains { $0.eventId == echo.eventId || $0.transactionId == echo.transactionId }
         }
@@ -28,7 +28,7 @@ struct MessageReader: Sendable {
         return (events.reversed() + waiting).compactMap { MatrixMessage($0, in: room, votes: votes[$0.eventId]) }
     }
 
-    /// What refers to polls that are not stored. A poll stays without results if the homeserver cannot be asked.
+    /// Returns the votes on polls that are not stored. A poll has no results if the homeserver cannot be reached.
     private func votes(in events: [MXEvent]) async throws -> [String: [MXEvent]] {
         var votes: [String: [MXEvent]] = [:]
         for poll in events where poll.pollPart == .start && !poll.isRedacted {
@@ -40,12 +40,12 @@ struct MessageReader: Sendable {
         return votes
     }
 
-    /// Newest first. A homeserver that cannot be asked is an error only if there is nothing without it.
+    /// Returns the events, newest first. An unreachable homeserver is an error only if there is nothing without it.
     private func events(limit: Int, before eventId: String?) async throws -> [MXEvent] {
         var (found, position): ([MXEvent], String?) = ([], eventId)
         do {
             for _ in 0..<Self.pages where found.count < limit {
-                // What it stands at may go meanwhile: a gap begins the stored timeline anew, or it is trimmed.
+                // The position may disappear meanwhile: a gap restarts the stored timeline, or it is trimmed.
                 if let position, try stored(position) == nil {
                     found += try await eventsOfServer(limit: limit - found.count, before: position)
                     break
@@ -63,7 +63,7 @@ struct MessageReader: Sendable {
         return Array(found.prefix(limit))
     }
 
-    /// Those around an event that the store does not have. They are not stored: there would be a hole.
+    /// Returns the events around one that is not in the store. They are not stored, as that would leave a hole.
     private func eventsOfServer(limit: Int, before eventId: String) async throws -> [MXEvent] {
         let context = try await core.rest.contextOfEvent(eventId, inRoom: room.roomId, limit: 2)
         var found = context.eventsBefore

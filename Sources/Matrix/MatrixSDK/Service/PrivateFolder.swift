@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 package import MatrixProtocol
 
-/// The folder of a session, which holds what only its owner may read.
+/// The folder of a session, whose contents only its owner may read.
 package enum PrivateFolder {
-    /// Makes it if it is missing, and closes it to others.
+    /// Creates the folder if missing, and closes it to others.
     package static func make(_ folder: URL) throws(MatrixError) {
         if access(folder.path, F_OK) != 0 {
             let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]

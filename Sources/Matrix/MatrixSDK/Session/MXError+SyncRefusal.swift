@@ -1,8 +1,9 @@
 import MatrixProtocol
 
 extension MXError {
-    /// Whether a request for a sync was refused since the server does not know its `since`. Only `M_UNKNOWN_POS` says so by
-    /// its code; Synapse says `M_UNKNOWN` and "Invalid stream token", Dendrite `M_INVALID_PARAM` and "malformed sync token".
+    /// Whether the server refused a sync because it does not know the request's `since`. Only `M_UNKNOWN_POS` is
+    /// unambiguous; Synapse sends `M_UNKNOWN` and "Invalid stream token", Dendrite `M_INVALID_PARAM` and "malformed
+    /// sync token".
     var refusesSyncToken: Bool {
         guard status == 400 else { return false }
         switch errcode {
@@ -16,7 +17,7 @@ extension MXError {
 
     private static let invalidParameter = "M_INVALID_PARAM"
 
-    /// Whether it may have been refused for its filter: one that was named by an id, or is no filter.
+    /// Whether the filter may be the reason: an id that the server does not accept, or an invalid filter.
     var refusesFilter: Bool {
         switch errcode {
         case Self.invalidParameter, kMXErrCodeStringNotFound, kMXErrCodeStringBadJSON, kMXErrCodeStringNotJSON:

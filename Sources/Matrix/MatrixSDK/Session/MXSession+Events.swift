@@ -1,24 +1,24 @@
 import Basics
 public import Realtime
 
-/// What ``MXSession/bind(_:in:_:)`` returns, for ``MXSession/unbind(_:)``.
+/// The result of ``MXSession/bind(_:in:_:)``, for ``MXSession/unbind(_:)``.
 public struct MXEventBinding: Hashable, Sendable {
-    /// Nil if nothing more comes.
+    /// `nil` if no more events will arrive.
     let id: EventRouter.BindingID?
     let channel: EventRouter.ChannelID?
 }
 
-/// The session's events for bindings and loops, without a `Pusher` client. ``MatrixEventName`` lists the names that are no
-/// types of Matrix events.
+/// The session's events for bindings and loops, without a `Pusher` client. ``MatrixEventName`` lists the names that are
+/// not Matrix event types.
 extension MXSession {
-    /// Calls back for each event as it comes, in order, on ``MXSessionOptions/callbackQueue``. Events of a first sync are
-    /// history, and are read from the rooms. While many events wait for a callback, no more are asked for.
+    /// Calls back for each event as it arrives, in order, on ``MXSessionOptions/callbackQueue``. Events of a first sync
+    /// are history; read them from the rooms. While many events wait for a callback, the session requests no more.
     ///
     ///     session.bind("m.room.message", in: roomId) { event in print(event.json["content"]?["body"]?.string ?? "") }
     ///
     /// - Parameters:
-    ///   - name: A type of events, such as `m.room.message`; nil is every event.
-    ///   - roomId: Nil: of every room, and of the account.
+    ///   - name: An event type, such as `m.room.message`; `nil` for every event.
+    ///   - roomId: A room; `nil` for every room and the account.
     @discardableResult
     public func bind(
         _ name: String? = nil, in roomId: String? = nil, _ callback: @escaping @Sendable (RealtimeEvent) -> Void
@@ -32,34 +32,34 @@ extension MXSession {
         return MXEventBinding(id: id, channel: channel)
     }
 
-    /// Calls back with every event, and with all else that is told, in order.
+    /// Calls back with every event and every other notice, in order.
     package func observe(
         events: @escaping @Sendable (RealtimeEvent) -> Void, others: @escaping @Sendable (SourceNotice) -> Void
     ) {
         core.observe(events: events, others: others)
     }
 
-    /// Begins the first sync at an earlier point of the stream than the store does: all that has come since is told, be it
-    /// stored already or not. To be called before the start.
+    /// Starts the first sync at an earlier point of the stream than the store's. Everything since that point is
+    /// reported, whether it is stored or not. Call it before starting.
     ///
     /// - Parameters:
-    ///   - token: What was reached, by a notice of ``observe(events:others:)``, when it was told last.
-    ///   - date: When that was: gaps are dated from it.
+    ///   - token: The point most recently reported by a notice of ``observe(events:others:)``.
+    ///   - date: The time of that report; gaps are dated from it.
     package func catchUp(since token: String, from date: Date) {
         core.state.withLock { ($0.catchUpToken, $0.lastSync) = (token, date) }
     }
 
-    /// Ends the calls of a binding, also from within one.
+    /// Removes a binding, even from within its callback.
     public func unbind(_ binding: MXEventBinding) {
         if let id = binding.id { core.hub.unbind(id, from: binding.channel) }
     }
 
-    /// The same events as they come, from this call on.
+    /// Returns the same events as they arrive, from this call on.
     ///
     /// - Parameters:
-    ///   - name: A type of events, such as `m.room.message`; nil is every event.
-    ///   - roomId: Nil: of every room, and of the account.
-    ///   - buffering: With `suspend`, no more is asked for while so many events wait to be read.
+    ///   - name: An event type, such as `m.room.message`; `nil` for every event.
+    ///   - roomId: A room; `nil` for every room and the account.
+    ///   - buffering: With `suspend`, the session requests no more while that many events wait to be read.
     public func events(
         _ name: String? = nil, in roomId: String? = nil, buffering: EventBufferingPolicy = .default
     ) -> EventSequence<RealtimeEvent> {
@@ -73,16 +73,16 @@ extension MXSession {
         }
     }
 
-    /// Each new state, from this call on. Keeps the newest 1,024 for a slow reader.
+    /// The state changes from this call on. Keeps the newest 1,024 for a slow reader.
     public var states: EventSequence<MXSessionState> {
         core.observe { notice in
             if case .stateChanged(let state) = notice { state.underlying as? MXSessionState } else { nil }
         }
     }
 
-    /// What goes wrong, from this call on. Keeps the newest 1,024 for a slow reader.
+    /// The failures from this call on. Keeps the newest 1,024 for a slow reader.
     public var errors: EventSequence<SourceFailure> { core.failures }
 
-    /// Times in which events of rooms were missed, from this call on. Keeps the newest 1,024 for a slow reader.
+    /// The periods in which room events were missed, from this call on. Keeps the newest 1,024 for a slow reader.
     public var gaps: EventSequence<SourceGap> { core.gaps }
 }

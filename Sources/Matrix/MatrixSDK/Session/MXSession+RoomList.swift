@@ -1,18 +1,17 @@
 import Basics
 package import MatrixProtocol
 
-/// A room as a list of rooms sees it.
+/// A room as shown in a list of rooms.
 package struct ListedRoom: Sendable {
     package let summary: MXRoomSummary
-    /// Whether a message of our own in it could not be sent.
+    /// Whether the room has a message of the user that could not be sent.
     package let hasUnsentMessages: Bool
-    /// Whether a space that we are in has it.
+    /// Whether the room is in a space that the user has joined.
     package let isInSpace: Bool
 }
 
-/// What lists of rooms are made of.
 extension MXSession {
-    /// All rooms, invitations included but those of ignored users, in no order.
+    /// All rooms including invitations, except those of ignored users, in no particular order.
     package var listedRooms: [ListedRoom] {
         let rooms =
             core.account.model { model in
@@ -23,7 +22,7 @@ extension MXSession {
         let spaces = rooms.lazy.filter { $0.summary.roomType == "m.space" && $0.summary.membership == .join }
         let listed = spaces.reduce(into: Set<String>()) { listed, space in
             for child in core.account.roomState(space.summary.roomId)?.stateEvents(with: .spaceChild) ?? [] {
-                // One without servers was taken out of the space again.
+                // A child without servers has been removed from the space.
                 let isChild = child.contentJSON["via"]?.array?.isEmpty == false
                 if isChild, let roomId = child.stateKey { listed.insert(roomId) }
             }
@@ -35,9 +34,9 @@ extension MXSession {
         }
     }
 
-    /// Calls back, on the completion queue, whenever ``listedRooms`` may have changed.
+    /// Calls back on the completion queue whenever ``listedRooms`` may have changed.
     ///
-    /// - Returns: What ``stopObserving(_:)`` takes.
+    /// - Returns: The id for ``stopObserving(_:)``.
     package func observeRoomList(_ observer: @escaping @Sendable () -> Void) -> UUID {
         observeReports { report in
             if report.changesRoomList { observer() }
@@ -46,16 +45,16 @@ extension MXSession {
 
     /// Calls back with everything that happens, in order, on the completion queue.
     ///
-    /// - Returns: What ``stopObserving(_:)`` takes.
+    /// - Returns: The id for ``stopObserving(_:)``.
     package func observeReports(_ observer: @escaping @Sendable (SessionReport) -> Void) -> UUID {
         core.observeReports(observer)
     }
 
     package func stopObserving(_ id: UUID) { core.removeObserver(id) }
 
-    /// The newest stored events of a room's timeline, newest first.
+    /// Returns the newest stored events of a room's timeline, newest first.
     ///
-    /// - Parameter eventId: Only those before this one; nil begins with the newest.
+    /// - Parameter eventId: Only return events before this one; `nil` starts at the newest.
     package func storedEvents(
         in roomId: String, before eventId: String? = nil, limit: Int
     ) throws(MatrixError) -> [MXEvent] {
@@ -64,7 +63,7 @@ extension MXSession {
         }
     }
 
-    /// What the user's push rules say of an event.
+    /// Returns the decision of the user's push rules for an event.
     package func pushDecision(for event: MXEvent, in roomId: String) -> PushRules.Decision {
         guard let state = core.account.roomState(roomId) else { return .init() }
         return core.account.model { model in
@@ -73,7 +72,7 @@ extension MXSession {
         } ?? .init()
     }
 
-    /// A delegate that somebody else holds for this session is gone.
+    /// Warns that a delegate held by another object for this session is gone.
     package func warnOfGoneDelegate() { core.warnOfGoneDelegate() }
 }
 

@@ -1,17 +1,17 @@
-/// Told what goes wrong with a session, and of new tokens. On the main thread.
+/// Receives a session's errors and new tokens, on the main thread.
 @MainActor
 public protocol MXSessionDelegate: AnyObject, Sendable {
-    /// A sync failed. The session's state says whether it is tried again.
+    /// Called when a sync failed. The session's state shows whether it is retried.
     func session(_ session: MXSession, didReceiveError error: any Error)
 
-    /// The session has a new refresh token, which was saved by the REST client's handler.
+    /// Called when the session has a new refresh token, after the REST client's handler has saved it.
     func session(_ session: MXSession, newRefreshToken refreshToken: String)
 }
 
 extension MXSessionDelegate {
-    /// Nothing.
+    /// Does nothing.
     public func session(_ session: MXSession, didReceiveError error: any Error) {}
 
-    /// Nothing.
+    /// Does nothing.
     public func session(_ session: MXSession, newRefreshToken refreshToken: String) {}
 }

@@ -1,49 +1,50 @@
 public import Logging
 public import Realtime
 
-/// How a session behaves. The defaults are good.
+/// Options of a session. The defaults are good.
 public struct MXSessionOptions: Sendable {
-    /// How long the server may wait for something to tell.
+    /// How long the server may hold a poll when there is no news.
     public var pollTimeout: Duration = .seconds(30)
-    /// How long nothing may come of the answer to a first sync, which the server may need long to make. While some of it
-    /// comes, it may take any time. Default: 300 s.
+    /// The idle timeout of a first sync, whose answer the server may need long to create. The answer may take any time
+    /// as long as data keeps arriving. Default: 300 s.
     public var initialSyncTimeout: Duration = .seconds(300)
-    /// How long nothing may come after a poll was late before the connection is given up. Default: 30 s.
+    /// The idle time after an overdue poll before the connection is abandoned. Default: 30 s.
     public var pongTimeout: Duration = .seconds(30)
-    /// The wait before each attempt after a failure.
+    /// The delay before each attempt after a failure.
     public var reconnectPolicy = ReconnectPolicy.exponential(maximumDelay: .seconds(60))
-    /// The shortest wait after an error of the homeserver's.
+    /// The minimum delay after an error from the homeserver.
     package var errorDelay: Duration = .seconds(5)
-    /// Events of each room that a sync brings at most; older ones are had by paginating.
+    /// The maximum number of events per room in a sync; paginate for older ones.
     public var timelineLimit = 30
-    /// The same of a first sync alone; nil is ``timelineLimit``.
+    /// Like ``timelineLimit``, but for the first sync only; `nil` uses ``timelineLimit``.
     public var initialTimelineLimit: Int?
-    /// Whether only those members come that are needed to show a room.
+    /// Whether to load only the members needed to show a room.
     public var lazyLoadsMembers = true
-    /// Whether the user shows as online while the session runs.
+    /// Whether the user appears online while the session runs.
     public var setsPresence = false
-    /// How long a message is tried again when the network fails, before it counts as failed.
+    /// How long a message is retried when the network fails, before it counts as failed.
     public var sendRetryBound: Duration = .seconds(300)
-    /// Whether the session encrypts: it reads encrypted rooms, and sends into them. Default: false. It needs a store that
-    /// keeps keys, which ``MXFileStore`` and ``MXMemoryStore`` do; keys in memory are lost with it.
+    /// Whether the session encrypts: it reads encrypted rooms, and sends to them. Default: false. Requires a store that
+    /// keeps keys, such as ``MXFileStore`` or ``MXMemoryStore``; keys in memory are lost with it.
     public var enableCrypto = false
-    /// Whether a device that has no keys yet gets some. Otherwise the session encrypts only where that was begun before.
+    /// Whether to generate keys for a device that has none. Otherwise the session encrypts only if it has done so
+    /// before.
     package var beginsEncryption = true
-    /// Whether it gets some that are lost with the process: they would take the place of those in a store that cannot be
-    /// opened just now.
+    /// Whether to generate keys that are lost with the process. They would replace those in a store that temporarily
+    /// cannot be opened.
     package var keepsKeysInMemory = true
-    /// How long a call waits for keys that the homeserver is asked for: devices of users, one-time keys, backups. A message is
-    /// then encrypted without the devices that are still missing; other calls fail.
+    /// How long a call waits for keys requested from the homeserver: devices of users, one-time keys, backups. A
+    /// message is then encrypted without the missing devices; other calls fail.
     package var keyPatience: Duration = .seconds(10)
-    /// How long the homeserver then has to take the keys of the message before sending fails.
+    /// How long the homeserver may then take to accept the message's keys before sending fails.
     package var keySharingPatience: Duration = .seconds(20)
-    /// Where bindings of the session are called. Listeners, callbacks and notifications have the REST client's
-    /// ``MXRestClient/completionQueue``.
+    /// The queue on which the session's bindings are called. Listeners, callbacks and notifications use the REST
+    /// client's ``MXRestClient/completionQueue``.
     public var callbackQueue = EventCallbackQueue.own
-    /// Told at debug what was left out of the server's answers, and at warning when nothing is asked for any more since
-    /// events are not taken.
+    /// Logs skipped parts of the server's answers at debug level, and at warning level that the session requests
+    /// nothing more because events are not consumed.
     public var logger: Logger?
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 }

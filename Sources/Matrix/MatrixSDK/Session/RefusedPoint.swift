@@ -1,12 +1,12 @@
 import MatrixProtocol
 
-/// Counts how often a point of the stream was refused with an error of which nothing is known.
+/// Counts how often the server refused a point of the stream with an unknown error.
 ///
-/// Such a refusal may be due to anything, so that the point is kept. If it is the point all the same, nothing else helps
-/// than to begin anew. The server itself says which: now and then it is asked without the point. Only if it answers that
-/// is the point forgotten.
+/// Such a refusal may have any cause, so the point is kept. But if the point is the cause, only starting over helps.
+/// The server decides: occasionally it is asked without the point. Only if it answers that request is the point
+/// forgotten.
 struct RefusedPoint: Sendable {
-    /// Refusals with the same error after which the server is asked without the point.
+    /// Equal refusals after which the server is asked without the point.
     private static let patience = 5
 
     private var refusal: Refusal?
@@ -18,7 +18,7 @@ struct RefusedPoint: Sendable {
         let errcode: String
     }
 
-    /// Whether the next request is to be made without the point.
+    /// Whether to make the next request without the point.
     var isDoubtful: Bool { count >= Self.patience }
 
     mutating func refused(_ point: String, _ error: MXError) {
@@ -28,6 +28,6 @@ struct RefusedPoint: Sendable {
         count += 1
     }
 
-    /// The point was taken, or the server refuses requests without it as well.
+    /// The server accepted the point, or refuses requests without it as well.
     mutating func forget() { (refusal, count) = (nil, 0) }
 }

@@ -2,10 +2,9 @@ import Basics
 import CurlTransport
 import MatrixProtocol
 
-/// One sync of a session that is paused.
 extension SessionCore {
-    /// One sync of a session that is not started, which does not wait for news. A second one if the server does not know the
-    /// point of its stream any more from which the store goes on.
+    /// Syncs a session that is not started once, without waiting for news. Syncs a second time if the server no longer
+    /// knows the stored point of its stream.
     func syncOnce() async throws {
         if !account.isOpen { try setStore(MXMemoryStore()) }
         let poll = SyncLoop.Poll(number: 0, serverTimeout: .zero, needsFreshConnection: false)
@@ -18,10 +17,10 @@ extension SessionCore {
         }
     }
 
-    /// - Parameter turn: In which it begins.
+    /// - Parameter turn: The turn in which to begin.
     func backgroundSync(timeout: Duration, in turn: Turns.Turn) async throws {
         let driver = try await turn.run { () async throws -> SyncDriver in
-            // Behind a pause that is on its way to the driver.
+            // Runs after a pause already sent to the driver.
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 NetworkActor.execute { continuation.resume() }
             }

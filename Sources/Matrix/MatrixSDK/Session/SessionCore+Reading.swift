@@ -2,12 +2,11 @@ import Basics
 import MatrixProtocol
 import Transport
 
-/// What is known of single events, and what is read.
 extension SessionCore {
-    /// Asks the server for reactions to an event that is not stored with them.
+    /// Requests reactions to an event that is not stored with them.
     func fetchReactions(to eventId: String, in roomId: String) async throws {
         var token: String?
-        // More pages than anybody reacts.
+        // More pages than any event's reactions need.
         for _ in 0..<20 {
             let page = try await rest.relations(
                 forEvent: eventId, inRoom: roomId, relationType: "m.annotation", eventType: .reaction, from: token)
@@ -20,12 +19,12 @@ extension SessionCore {
         }
     }
 
-    /// Takes note of what events say about others that are not stored, and tells of it.
+    /// Records how events relate to others that are not stored, and reports the changes.
     func noteRelations(of events: [MXEvent], in roomId: String) throws(MatrixError) {
         try tellRelations(in: roomId) { $0.note(events, in: roomId) }
     }
 
-    /// The server has redacted an event: what it said about another is forgotten before a sync says so.
+    /// Handles a redaction the server accepted: forgets the event's relation before a sync reports it.
     func redacted(_ eventId: String, in roomId: String) throws(MatrixError) {
         try tellRelations(in: roomId) { model in model.redacted(eventId, in: roomId).map { [$0] } ?? [] }
     }
@@ -40,16 +39,16 @@ extension SessionCore {
         tell(Set(targets).sorted().map { .relationsChanged(roomId: roomId, eventId: $0) })
     }
 
-    /// The server has taken a receipt of our own.
+    /// Handles a receipt of the user that the server accepted.
     func tookReceipt(_ roomId: String, upTo eventId: String, threadId: String? = nil) {
-        // Where the store fails, a sync says the same.
+        // If the store fails, a sync reports the same.
         try? account.change { model, store throws(MatrixError) in
             try model.tookReceipt(roomId, upTo: eventId, threadId: threadId, ts: AccessTokens.now, in: store)
         }
         tell([.summaryChanged(roomId: roomId)])
     }
 
-    /// Notes a direct chat in the account data `m.direct`, one change after the other.
+    /// Records a direct chat in the account data `m.direct`, one change at a time.
     func addDirectRoom(_ roomId: String, with user: String) async throws {
         try await directRoomChanges.inTurn {
             let old = try await self.rest.accountData(ofType: "m.direct")

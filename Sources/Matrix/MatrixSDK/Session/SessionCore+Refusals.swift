@@ -1,7 +1,6 @@
 import Basics
 import MatrixProtocol
 
-/// What a session does about a sync that the homeserver refuses.
 extension SessionCore {
     func failed(_ error: MXError, since: String?, filterId: String?) -> SyncDriver.SyncOutcome {
         switch error.errcode {
@@ -10,7 +9,7 @@ extension SessionCore {
         default: break
         }
         if since != nil, error.refusesSyncToken {
-            // A server that does not know the point of its stream any more: everything is asked for anew.
+            // The server no longer knows the point of its stream: request everything again.
             try? forgetSyncToken()
         } else if let filterId, error.refusesFilter {
             state.withLock { if $0.filterId == filterId { $0.filterId = nil } }
@@ -27,7 +26,7 @@ extension SessionCore {
                 state.refusedPoint.refused(since, error)
                 return state.refusedPoint.isDoubtful
             }
-            // Not what is stored is in doubt then, but what lies behind it.
+            // Then the catch-up token is in doubt, not the stored one.
             if isDoubtful, stopsCatchingUp() { state.withLock { $0.refusedPoint.forget() } }
         }
         return .failed(.refused(retryAfter: error.retryAfter), error)
@@ -40,9 +39,9 @@ extension SessionCore {
         }
     }
 
-    /// Begins where the store ends, and not behind that. Nobody tells what lies between.
+    /// Starts where the store ends instead of earlier. The events before that are not reported.
     ///
-    /// - Returns: Whether it was to begin behind it.
+    /// - Returns: Whether it was to start earlier.
     func stopsCatchingUp() -> Bool {
         guard state.withLock({ $0.catchUpToken.take() }) != nil else { return false }
         tell(account.summaries.filter { $0.membership == .join }.map { .gap(roomId: $0.roomId) })

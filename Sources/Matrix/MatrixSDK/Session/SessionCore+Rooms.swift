@@ -1,7 +1,6 @@
 import Basics
 import MatrixProtocol
 
-/// Rooms as the application holds them.
 extension SessionCore {
     func room(_ roomId: String) -> MXRoom? {
         account.room(roomId) { MXRoom(roomId: roomId, core: self, summary: $0) }
@@ -14,7 +13,8 @@ extension SessionCore {
 
     // MARK: Creation
 
-    /// Creates a room. Nothing is sent into it in the clear if it is to be encrypted, however late a sync says so.
+    /// Creates a room. If it is to be encrypted, nothing is sent to it in the clear, however late a sync reports the
+    /// encryption.
     func createRoom(_ body: EncodedJSON, _ creation: RoomCreation) async throws -> String {
         let roomId = try await rest.createRoom(body: body)
         if creation.isEncrypted { try? noteEncryption(of: roomId) }
@@ -23,9 +23,9 @@ extension SessionCore {
 
     // MARK: History
 
-    /// Fetches what is older than the store, and stores it. A sync that leaves a gap meanwhile makes it void.
+    /// Fetches events older than the store's, and stores them. Discards them if a sync leaves a gap meanwhile.
     ///
-    /// - Returns: Those who say something in it, as they were then, if members come late.
+    /// - Returns: The senders of these events, as they were then, if members are loaded lazily.
     @discardableResult
     func loadOlder(_ roomId: String, limit: Int) async throws -> [MXEvent] {
         guard let token = account.summary(roomId)?.paginationToken else { return [] }
@@ -48,9 +48,9 @@ extension SessionCore {
     private var lazyLoadFilter: String? { options.lazyLoadsMembers ? #"{"lazy_load_members":true}"# : nil }
 
     func loadMembers(_ roomId: String) async throws {
-        // A room that is told as a whole meanwhile makes a list void.
+        // A list is outdated if the room is sent as a whole meanwhile.
         for _ in 0..<3 where account.summary(roomId)?.membersAreComplete == false {
-            // Who changes after this point of the stream is changed by a sync, which must not be undone.
+            // A sync updates members that change after this point of the stream; that must not be undone.
             var (token, before, origin): (String?, MXRoomMembers?, String?)
             try account.change { model, store throws(MatrixError) in
                 (token, before) = (model.syncToken, try model.state(of: roomId, in: store)?.members)

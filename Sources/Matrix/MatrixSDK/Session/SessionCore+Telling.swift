@@ -6,22 +6,21 @@ import MatrixProtocol
 import PeerLog
 import Realtime
 
-/// What a session tells who observes it.
 package enum SessionReport: Sendable {
     case notices([SessionNotice])
     case stateChanged
-    /// A message of our own is on its way, has arrived, has failed, or is not to be sent any more.
+    /// A message of the user is being sent, has arrived, has failed, or is no longer to be sent.
     case sendingChanged(roomId: String)
-    /// - Parameter retryAfter: Nil: it is not tried again.
+    /// - Parameter retryAfter: The delay; `nil` if there is no retry.
     case failed(any Error, retryAfter: Duration?)
 }
 
-/// Tells the application: listeners, notifications and the delegate on the completion queue; bindings of a ``Pusher`` client
-/// at once.
+/// Delivers to the application: listeners, notifications and the delegate on the completion queue; bindings of a
+/// ``Pusher`` client at once.
 extension SessionCore {
     /// - Parameters:
-    ///   - rooms: As the application held them at that time, also those that are left.
-    ///   - isSync: An answer to a sync has led to it.
+    ///   - rooms: The application's room objects at that time, including rooms the user has left.
+    ///   - isSync: Whether the answer to a sync caused the notices.
     func tell(_ notices: [SessionNotice], rooms: [String: MXRoom] = [:], isSync: Bool = false) {
         handOver(notices)
         onQueue { core in
@@ -31,13 +30,13 @@ extension SessionCore {
                 notices.compactMap { if case .toDevice(let message) = $0 { message.id } else { nil } })
             if isSync { core.post(.mxSessionDidSync) }
         }
-        // Who has waited for it is told after it.
+        // Resume waiters after delivering the notices.
         endWaits()
     }
 
-    /// For one who wants to hear everything, on the completion queue.
+    /// Observes every report, on the completion queue.
     ///
-    /// - Returns: What ``removeObserver(_:)`` takes.
+    /// - Returns: The id for ``removeObserver(_:)``.
     @discardableResult
     func observeReports(_ observer: @escaping @Sendable (SessionReport) -> Void) -> UUID {
         let id = UUID()
@@ -46,21 +45,21 @@ extension SessionCore {
     }
 
     func removeObserver(_ id: UUID) {
-        _ = state.withLock { $0.audience.observers.removeValue(forKey: id) }  // let go of after the lock
+        _ = state.withLock { $0.audience.observers.removeValue(forKey: id) }  // released after the lock
     }
 
     func report(_ report: SessionReport) {
         for observer in state.withLock({ Array($0.audience.observers.values) }) { observer(report) }
     }
 
-    /// On the completion queue, in the same line as the answers to calls.
+    /// Runs `body` on the completion queue, in order with the answers to calls.
     func onQueue(_ body: @escaping @Sendable (SessionCore) -> Void) {
         rest.completions.add { [weak self] in
             if let self { body(self) }
         }
     }
 
-    /// - Parameter body: Is called on the main thread: the delegate's methods say so.
+    /// - Parameter body: Called on the main thread, as the delegate's methods require.
     func withDelegate(_ body: @escaping @Sendable @MainActor (any MXSessionDelegate) -> Void) {
         let slot = state.withLock { $0.audience.delegate }
         DispatchQueue.main.async {
@@ -73,13 +72,13 @@ extension SessionCore {
     @MainActor
     func setDelegate(_ delegate: (any MXSessionDelegate)?) {
         state.withLock { $0.audience.delegate = delegate.map { WeakDelegate(delegate: $0) } }
-        // Behind what the main actor does now: with that ends an object that nobody else keeps.
+        // After the main actor's current work, which ends the life of an object without other owners.
         DispatchQueue.main.async { [weak self] in
             MainActor.assumeIsolated { self?.missDelegate() }
         }
     }
 
-    /// Warns if a delegate was set and is gone.
+    /// Warns if the delegate is gone.
     @MainActor
     private func missDelegate() {
         let (_, isGone) = state.withLock { state -> ((any MXSessionDelegate)?, Bool) in
@@ -92,17 +91,17 @@ extension SessionCore {
     }
 
     func warnOfGoneDelegate() {
-        // Programs that were written for the iOS SDK set no logger, and would never learn of it.
+        // Programs written for the iOS SDK set no logger, and would never notice otherwise.
         (options.logger ?? Logger(label: "matrix")).report(
             .warning, "a delegate is gone and hears nothing: it is held weakly, so keep a reference to it")
     }
 
-    /// Returns when all has been told that there is to tell now.
+    /// Waits until everything pending now is delivered.
     func finishTelling() async {
         await withCheckedContinuation { continuation in onQueue { _ in continuation.resume() } }
     }
 
-    /// On the completion queue.
+    /// Call this on the completion queue.
     func post(_ name: Notification.Name, roomId: String? = nil, event: MXEvent? = nil) {
         guard let session = session.withLock({ $0.session }) else { return }
         var userInfo: [AnyHashable: Any] = [:]
@@ -112,7 +111,7 @@ extension SessionCore {
     }
 
     private func deliver(_ notice: SessionNotice, _ rooms: [String: MXRoom]) {
-        // One that was asked for since then is told, too.
+        // Also finds a room requested since then.
         func loadedRoom(_ roomId: String) -> MXRoom? { rooms[roomId] ?? account.knownRoom(roomId) }
         switch notice {
         case .live(let live):
@@ -138,7 +137,7 @@ extension SessionCore {
         case .gap(let roomId, _):
             for timeline in loadedRoom(roomId)?.timelines ?? [] { timeline.resetPagination() }
             post(.mxRoomDidFlushData, roomId: roomId)
-        case .changed: break  // the redaction tells
+        case .changed: break  // the redaction reports it
         case .decrypted(let roomId, let events):
             for live in events {
                 call(live.event, state: nil)
@@ -149,7 +148,7 @@ extension SessionCore {
         case .relationsChanged(let roomId, let eventId): loadedRoom(roomId)?.relationsChanged(of: eventId)
         case .echoConfirmed(let roomId, let local, let eventId):
             loadedRoom(roomId)?.echoConfirmed(local, as: eventId)
-        case .unreadChanged: break  // the summary tells
+        case .unreadChanged: break  // the summary reports it
         case .summaryChanged(let roomId): post(.mxRoomSummaryDidChange, roomId: roomId)
         case .directRoomsChanged: post(.mxSessionDirectRoomsDidChange)
         case .ignoredUsersChanged: post(.mxSessionIgnoredUsersDidChange)
@@ -171,7 +170,7 @@ extension SessionCore {
         post(.mxCryptoDidChange)
     }
 
-    /// Calls the session's listeners, each if it is still there.
+    /// Calls the session's listeners, skipping those removed meanwhile.
     private func call(_ event: MXEvent, state roomState: MXRoomState?) {
         for (listener, handler) in state.withLock({ $0.audience.listeners.interested(in: event.eventType) })
         where state.withLock({ $0.audience.listeners.has(listener) }) {
@@ -180,40 +179,42 @@ extension SessionCore {
     }
 }
 
-/// The key under which a notification's `userInfo` has the room.
+/// The `userInfo` key for a notification's room.
 public let kMXSessionNotificationRoomIdKey = "roomId"
-/// The key under which a notification's `userInfo` has the event.
+/// The `userInfo` key for a notification's event.
 public let kMXSessionNotificationEventKey = "event"
 
 extension Notification.Name {
-    /// The session's state has changed.
+    /// Posted when the session's state has changed.
     public static let mxSessionStateDidChange = Notification.Name("kMXSessionStateDidChangeNotification")
-    /// A room was joined.
+    /// Posted when the user has joined a room.
     public static let mxSessionNewRoom = Notification.Name("kMXSessionNewRoomNotification")
-    /// A room goes: it was left, or we were removed from it.
+    /// Posted when a room is about to go: the user left, or was removed from it.
     public static let mxSessionWillLeaveRoom = Notification.Name("kMXSessionWillLeaveRoomNotification")
-    /// A room is gone.
+    /// Posted when a room is gone.
     public static let mxSessionDidLeaveRoom = Notification.Name("kMXSessionDidLeaveRoomNotification")
-    /// An answer to a sync was applied, stored and told.
+    /// Posted when the answer to a sync has been applied, stored and delivered.
     public static let mxSessionDidSync = Notification.Name("kMXSessionDidSyncNotification")
-    /// There is a new invitation, or one less.
+    /// Posted when there is a new invitation, or one fewer.
     public static let mxSessionInvitedRoomsDidChange = Notification.Name("kMXSessionInvitedRoomsDidChangeNotification")
-    /// A message to this device came. `userInfo` has the event: `isDecrypted` says whether it was encrypted.
+    /// Posted when a message to this device arrives. `userInfo` has the event: `isDecrypted` is true if it was
+    /// encrypted.
     public static let mxSessionOnToDeviceEvent = Notification.Name("kMXSessionOnToDeviceEventNotification")
-    /// Other rooms are direct chats.
+    /// Posted when the set of direct chats has changed.
     public static let mxSessionDirectRoomsDidChange = Notification.Name("kMXSessionDirectRoomsDidChangeNotification")
-    /// Global account data have changed.
+    /// Posted when global account data has changed.
     public static let mxSessionAccountDataDidChange = Notification.Name("kMXSessionAccountDataDidChangeNotification")
-    /// Other users are ignored.
+    /// Posted when the set of ignored users has changed.
     public static let mxSessionIgnoredUsersDidChange = Notification.Name("kMXSessionIgnoredUsersDidChangeNotification")
-    /// An event that was encrypted can be read now, or it is known better why not. `userInfo` has the event.
+    /// Posted when an encrypted event has become readable, or the reason why it is not is known better. `userInfo` has
+    /// the event.
     public static let mxEventDidDecrypt = Notification.Name("kMXEventDidDecryptNotification")
-    /// Something about keys, devices or trust has changed.
+    /// Posted when keys, devices or trust have changed.
     public static let mxCryptoDidChange = Notification.Name("kMXCryptoDidChangeNotification")
-    /// A room's summary has changed.
+    /// Posted when a room's summary has changed.
     public static let mxRoomSummaryDidChange = Notification.Name("kMXRoomSummaryDidChangeNotification")
-    /// There is a gap before what comes next; the room's timeline begins anew.
+    /// Posted when there is a gap before the next events; the room's timeline starts anew.
     public static let mxRoomDidFlushData = Notification.Name("kMXRoomDidFlushDataNotification")
-    /// A message of our own has its id. `userInfo` has the room, `localEventId` and `eventId`.
+    /// Posted when a message of the user gets its id. `userInfo` has the room, `localEventId` and `eventId`.
     public static let mxEventDidChangeIdentifier = Notification.Name("kMXEventDidChangeIdentifierNotification")
 }

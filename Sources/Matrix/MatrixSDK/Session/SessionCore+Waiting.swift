@@ -1,9 +1,9 @@
 import Basics
 import MatrixProtocol
 
-/// Somebody who waits for a room to come or to go.
+/// A caller that waits for a room to appear or disappear.
 struct RoomWaiter: Sendable {
-    /// - Parameter room: Nil: we are not in it, nor invited.
+    /// - Parameter room: `nil` if the user is neither in the room nor invited.
     typealias Condition = @Sendable (_ room: RoomModel?) -> Bool
 
     let id: UUID
@@ -13,15 +13,15 @@ struct RoomWaiter: Sendable {
     let continuation: CheckedContinuation<Void, any Error>
 }
 
-/// Waiting for a sync to bring what a call has done.
+/// Waiting for a sync to bring the result of a call.
 extension SessionCore {
-    /// How long a sync may take to bring a room that was joined or created.
+    /// How long to wait for a sync that brings a joined or created room.
     private static let bound = Duration.seconds(60)
-    /// The same for those who can go on without.
+    /// Like ``bound``, for callers that can continue without.
     private static let settlingBound = Duration.seconds(15)
 
-    /// Waits for the coming or going of a room if a sync is to tell of it soon. That it does not is no error: the homeserver
-    /// has done it.
+    /// Waits for a room to appear or disappear if a sync is expected soon. It is not an error if that does not happen:
+    /// the homeserver has made the change.
     func settle(_ roomId: String, _ condition: @escaping RoomWaiter.Condition) async throws {
         guard isSyncing else { return }
         do {
@@ -29,7 +29,7 @@ extension SessionCore {
         } catch let error as MatrixError where error.code == .timedOut || error == .sessionClosed {}
     }
 
-    /// Whether a sync is to come soon.
+    /// Whether a sync is expected soon.
     private var isSyncing: Bool {
         switch state.withLock({ $0.state }) {
         case .running, .syncInProgress, .backgroundSyncInProgress: true
@@ -40,9 +40,10 @@ extension SessionCore {
         }
     }
 
-    /// A room that was joined or created, when a sync has brought it.
+    /// Returns a joined or created room once a sync has brought it.
     ///
-    /// - Throws: If none does in time, or the session is not syncing. The homeserver has done it nevertheless.
+    /// - Throws: If no sync does in time, or the session is not syncing. The homeserver has made the change
+    ///   nevertheless.
     func appeared(
         _ roomId: String, _ condition: @escaping RoomWaiter.Condition = { $0.isJoined }
     ) async throws -> MXRoom {
@@ -94,16 +95,15 @@ extension SessionCore {
         account.takeWaiter(id)?.continuation.resume(with: result)
     }
 
-    /// Called when a sync was told of.
+    /// Call this after delivering a sync.
     func endWaits() { for waiter in account.takeDoneWaiters() { waiter.continuation.resume() } }
 }
 
 extension RoomModel? {
-    /// Whether we are in the room.
     var isJoined: Bool { self?.summary.membership == .join }
 }
 
-/// What is seen of a room when all is here that it was created with: a sync may bring it in pieces.
+/// The visible parts of a created room once it is complete: a sync may bring it in pieces.
 struct RoomCreation: Sendable {
     let name: String?
     let isEncrypted: Bool

@@ -6,38 +6,37 @@ import MatrixProtocol
 import PeerLog
 import Realtime
 
-/// Joins an account to the network and the application.
+/// Connects an account to the network and the application.
 ///
 ///     poll ──► answer ──► account: model and store ──► listeners, bindings
 ///
-/// An answer is told when the ``StoredAccount`` has stored it.
+/// An answer is delivered after the ``StoredAccount`` has stored it.
 final class SessionCore: HubOwner {
     struct State: Sendable {
         var state = MXSessionState.initialised
         var driver: SyncDriver?
         var filterId: String?
-        /// Waiting for the first sync.
+        /// The callers that wait for the first sync.
         var starts: [UUID: AsyncThrowingStream<Never, any Error>.Continuation] = [:]
         var pausing = Pausing()
         var audience = Audience()
-        /// When each gap is dated from; nil before the first sync of this session.
+        /// The time from which gaps are dated; `nil` before the first sync of this session.
         var lastSync: Date?
-        /// Why the login is over for good, and the store erased.
+        /// Why the login has ended permanently, and the store was erased.
         var ending: MXError?
-        /// Where the next answer is to begin, behind what is stored; see ``MXSession/catchUp(since:from:)``.
+        /// The token to catch up from, earlier than the stored one; see ``MXSession/catchUp(since:from:)``.
         var catchUpToken: String?
         var refusedPoint = RefusedPoint()
-        /// It is in the log that the homeserver has given rooms whose ids are none.
+        /// Whether the log already mentions rooms with invalid ids from the homeserver.
         var hasToldOfRefusedRooms = false
 
-        /// Whether it syncs by itself.
+        /// Whether the session syncs by itself.
         var isRunning: Bool { driver != nil && state != .paused && state != .backgroundSyncInProgress }
     }
 
-    /// What keeps the session from pausing.
     struct Pausing: Sendable {
         var preventers = 0
-        /// ``MXSession/pause()`` waits for the last of them.
+        /// Whether ``MXSession/pause()`` waits for the last preventer.
         var isWanted = false
 
         /// - Returns: Whether the session must pause now.
@@ -47,7 +46,7 @@ final class SessionCore: HubOwner {
         }
     }
 
-    /// Who is told, beside those of the hub.
+    /// Receivers in addition to those of the hub.
     struct Audience: Sendable {
         var listeners = EventListeners()
         /// Called on the completion queue.
@@ -67,9 +66,9 @@ final class SessionCore: HubOwner {
     let account = StoredAccount()
     let session = Lock(WeakSession())
     let directRoomChanges = Turns()
-    /// Nil: the session does not encrypt.
+    /// `nil` if the session does not encrypt.
     let cryptoDriver: CryptoDriver?
-    /// Calls that begin and end things, in the order in which they are made.
+    /// The turns of calls that begin and end things, in the order they are made.
     let life = Turns()
 
     struct WeakSession: Sendable {
@@ -118,7 +117,7 @@ final class SessionCore: HubOwner {
 
     // MARK: Running
 
-    /// - Parameter turn: In which it begins. It is over before the first sync is.
+    /// - Parameter turn: The turn in which to begin. It ends before the first sync does.
     func start(filterId: String?, in turn: Turns.Turn) async throws {
         let first = try await turn.run {
             try Task.checkCancellation()
@@ -128,7 +127,7 @@ final class SessionCore: HubOwner {
         try Task.checkCancellation()
     }
 
-    /// - Returns: Ends after the first sync.
+    /// - Returns: A stream that ends after the first sync.
     @discardableResult
     func begin(filterId: String?) throws -> AsyncThrowingStream<Never, any Error> {
         let isNew = state.withLock { $0.state == .initialised && $0.ending == nil }
@@ -140,9 +139,9 @@ final class SessionCore: HubOwner {
         let (first, start) = AsyncThrowingStream<Never, any Error>.makeStream()
         let id = UUID()
         start.onTermination = { [weak self] _ in
-            _ = self?.state.withLock { $0.starts.removeValue(forKey: id) }  // let go of after the lock
+            _ = self?.state.withLock { $0.starts.removeValue(forKey: id) }  // released after the lock
         }
-        // Behind a pause that is on its way to the driver: that one ends the starts before it, not this.
+        // Runs after a pause already sent to the driver, which ends only the starts before it, not this one.
         NetworkActor.execute {
             let isCurrent = self.state.withLock { state in
                 guard state.driver === driver else { return false }
@@ -158,7 +157,7 @@ final class SessionCore: HubOwner {
 
     func pause() {
         let isPrevented = state.withLock { state in
-            // What does not run has nothing to ask for.
+            // A session that is not running has no pause to request.
             state.pausing.isWanted = state.pausing.preventers > 0 && state.isRunning
             return state.pausing.isWanted
         }
@@ -171,7 +170,7 @@ final class SessionCore: HubOwner {
 
     func logout() async throws {
         let wasRunning = state.withLock { $0.isRunning }
-        // A sync that meets the dead tokens would be told as a failure.
+        // A sync that meets the dead tokens would be reported as a failure.
         withDriver { $0.pause() }
         do {
             try await rest.logout()
@@ -181,7 +180,7 @@ final class SessionCore: HubOwner {
         }
     }
 
-    /// Runs `body` now, or after the calls that were made before and have not begun.
+    /// Runs `body` now, or after earlier calls that have not begun.
     func inOrder(_ body: @escaping @Sendable (SessionCore) -> Void) {
         guard let turn = life.takeUnlessIdle() else { return body(self) }
         Task { try await turn.run { body(self) } }
@@ -191,7 +190,7 @@ final class SessionCore: HubOwner {
         if let ending = state.withLock({ $0.ending }) { throw ending }
         guard let hasSynced = account.model({ $0.syncToken != nil }) else { throw MatrixError.sessionClosed }
         let driver = state.withLock { state -> SyncDriver? in
-            // Nobody would close a driver that is made after the end.
+            // Nothing would close a driver created after the end.
             guard state.state != .closed else { return nil }
             state.filterId = filterId ?? state.filterId
             state.pausing.isWanted = false
@@ -229,7 +228,7 @@ final class SessionCore: HubOwner {
         case .synced: finishStarts(with: nil)
         case .failed(let error, let delay):
             tellOfFailure("the sync with the homeserver failed", error, retryAfter: delay)
-            // A start that cannot succeed is over; one that may goes on in the background.
+            // A start that cannot succeed is over; any other continues in the background.
             finishStarts(with: error)
         case .held(let message):
             options.logger?.report(.warning, "\(message)")
@@ -240,7 +239,7 @@ final class SessionCore: HubOwner {
         }
     }
 
-    /// After what led to it was told.
+    /// Call this after delivering the cause.
     func finishStarts(with error: (any Error)?) {
         let waiting = state.withLock { state in
             defer { state.starts = [:] }
@@ -251,8 +250,8 @@ final class SessionCore: HubOwner {
 
     var currentState: MXSessionState { state.withLock { $0.state } }
 
-    /// - Parameter old: Only if this is the state; nil for any.
-    /// - Returns: Whether it has changed.
+    /// - Parameter old: The state required for the change; `nil` for any.
+    /// - Returns: Whether the state has changed.
     @discardableResult
     func setState(_ new: MXSessionState, from old: MXSessionState? = nil) -> Bool {
         let before: MXSessionState? = state.withLock { state in
@@ -262,13 +261,13 @@ final class SessionCore: HubOwner {
         }
         guard let before else { return false }
         publish(new)
-        // What has failed with the syncs is not to wait longer than they.
+        // Retries requests that failed together with the syncs.
         if new == .running, before == .homeserverNotReachable || before == .syncError { cryptoDriver?.retryNow() }
         onQueue { core in
             core.report(.stateChanged)
             core.post(.mxSessionStateDidChange)
         }
-        // The end of a background sync is no end of a start that has come meanwhile.
+        // The end of a background sync does not end a start made meanwhile.
         let isEnd = new == .closed || new == .paused && old == nil
         if isEnd { finishStarts(with: MatrixError.sessionClosed) }
         return true
@@ -287,7 +286,8 @@ final class SessionCore: HubOwner {
 
     // MARK: One answer
 
-    /// - Parameter progressed: Called when it is asked for, whenever some of the answer has come, and when all has.
+    /// - Parameter progressed: Called when the request is made, whenever part of the answer arrives, and when all of it
+    ///   has.
     func sync(
         _ poll: SyncLoop.Poll, setsPresence: Bool, _ progressed: @escaping @Sendable (SyncLoop.Stage) -> Void = { _ in }
     ) async -> SyncDriver.SyncOutcome {
@@ -325,7 +325,7 @@ final class SessionCore: HubOwner {
             try take(response, tellsKnown: catchUpToken != nil)
             return .applied
         } catch let error as MXError {
-            // Not what is stored, but what lies behind it may be unknown to the server.
+            // The server may not know the catch-up token, but still know the stored one.
             if error.refusesSyncToken, stopsCatchingUp() {
                 return await sync(poll, setsPresence: setsPresence, progressed)
             }
@@ -344,14 +344,14 @@ final class SessionCore: HubOwner {
         }
     }
 
-    /// Where decrypted events enter: between the answer and the model.
+    /// Decrypted events enter here, between the answer and the model.
     private func take(_ response: SyncResponse, tellsKnown: Bool) throws {
         let wantsAllStates = state.withLock { !$0.audience.listeners.isEmpty }
         let committed: [StoredAccount.Uncommitted]
         do {
             committed = try account.apply(response, wantsAllStates: wantsAllStates, tellsKnown: tellsKnown)
         } catch {
-            // The store takes it later, and then it is told.
+            // The store takes it later, and only then it is delivered.
             if account.hasUncommitted { state.withLock { $0.catchUpToken = nil } }
             throw error
         }
@@ -370,7 +370,7 @@ final class SessionCore: HubOwner {
         }
     }
 
-    /// Stores what has been applied, then tells of it.
+    /// Stores the applied answers, then delivers them.
     private func commitWaiting() throws(MatrixError) {
         while account.hasUncommitted { tell(stored: try account.commitNext()) }
     }
@@ -398,10 +398,10 @@ final class SessionCore: HubOwner {
         account.close { stop() }
     }
 
-    /// The homeserver does not take the tokens any more. Unless the device lives on, all that is known of the account goes
-    /// (client-server specification, "Soft logout").
+    /// Handles the homeserver's rejection of the tokens. Unless the device still exists, deletes everything known about
+    /// the account (client-server specification, "Soft logout").
     func loginEnded(_ ending: TokenMachine.Ending) {
-        // The poll that waits would wait on; the next one is told of the end.
+        // The pending poll would keep waiting; the next one gets the error.
         defer { withDriver { $0.retryIfRunning() } }
         guard !ending.isSoftLogout else { return }
         let isFirst = state.withLock { state in
@@ -425,7 +425,7 @@ final class SessionCore: HubOwner {
             state.starts = [:]
             return old
         }
-        // Those that came after the state had changed.
+        // Starts that arrived after the state changed.
         for start in old.starts.values { start.finish(throwing: MatrixError.sessionClosed) }
         NetworkActor.execute { [hub, driver = old.driver] in
             driver?.close()

@@ -1,12 +1,12 @@
 import MatrixProtocol
 
-/// Who wants to hear of events: what ``MXSession/listenToEvents(_:_:)`` and ``MXEventTimeline/listenToEvents(_:_:)``
-/// return, for removing it.
+/// A listener, as returned by ``MXSession/listenToEvents(_:_:)`` and ``MXEventTimeline/listenToEvents(_:_:)`` for
+/// removing it.
 public final class MXEventListener: Sendable {
     init() {}
 }
 
-/// Listeners in order. A change while they are called counts at once.
+/// Listeners in order. Changes made while they are called take effect at once.
 struct EventListeners: Sendable {
     /// `@unchecked Sendable`: the closure is only called on the session's completion queue, for which it was made.
     struct Handler: @unchecked Sendable {
@@ -31,13 +31,13 @@ struct EventListeners: Sendable {
         return listener
     }
 
-    /// - Returns: What was there, to be let go of without a lock held: a closure holds anything.
+    /// - Returns: The previous listeners, to be released without holding a lock: their closures may own anything.
     mutating func remove(_ listener: MXEventListener) -> EventListeners {
         defer { entries.removeAll { $0.listener === listener } }
         return self
     }
 
-    /// - Returns: The same.
+    /// - Returns: See ``remove(_:)``.
     mutating func removeAll() -> EventListeners {
         defer { entries = [] }
         return self
@@ -45,7 +45,7 @@ struct EventListeners: Sendable {
 
     func has(_ listener: MXEventListener) -> Bool { entries.contains { $0.listener === listener } }
 
-    /// Those who want events of this type.
+    /// Returns the listeners for events of this type.
     func interested(in type: MXEventType) -> [(listener: MXEventListener, handler: Handler)] {
         entries.filter { $0.types?.contains(type) ?? true }.map { ($0.listener, $0.handler) }
     }

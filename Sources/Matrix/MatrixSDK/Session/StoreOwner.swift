@@ -3,9 +3,9 @@ import Dispatch
 import Glibc
 import MatrixProtocol
 
-/// Lets one thread at a time change a session's model and its store, in the order in which they come.
+/// Lets one thread at a time change a session's model and its store, in the order they arrive.
 ///
-/// No lock is held meanwhile: a store may be of the application's own, take its time, and look at the session.
+/// No lock is held meanwhile: an application's own store may be slow, and may use the session.
 final class StoreOwner: Sendable {
     private struct Waiter {
         let thread: pthread_t
@@ -19,9 +19,9 @@ final class StoreOwner: Sendable {
 
     private let state = Lock(State())
 
-    /// Runs `body` when everybody who came before is done.
+    /// Runs `body` after all earlier calls are done.
     ///
-    /// - Throws: What `body` throws, or an error when called by the store itself, which would wait for its own end.
+    /// - Throws: The error of `body`, or an error if the store itself calls it, which would wait for its own end.
     func run<Value>(_ body: () throws(MatrixError) -> Value) throws(MatrixError) -> Value {
         guard !isMine else {
             throw MatrixError(.invalidArgument, "a store cannot change its session while that waits for it")
@@ -31,7 +31,7 @@ final class StoreOwner: Sendable {
         return try body()
     }
 
-    /// The same for what comes last, which the store itself may ask for.
+    /// Like ``run(_:)``, but for the last call, which the store itself may make.
     func runLast(_ body: () -> Void) {
         guard !isMine else { return body() }
         take()

@@ -2,62 +2,62 @@ import Basics
 import MatrixEncryption
 import MatrixProtocol
 
-/// The store of an account, the model of what the store holds, and the application's rooms.
+/// The store of an account, the model of the store's contents, and the application's rooms.
 ///
-/// Changes take turns, and no lock is held while the store works. A turn changes a ``Draft``, which replaces the model when
-/// the store has committed what goes with it, or has refused. Getters read the model as it was until then, and never wait
-/// for the store.
+/// Changes take turns, and no lock is held while the store works. A turn changes a ``Draft``, which replaces the model
+/// when the store has committed or refused the corresponding changes. Until then getters read the old model, and never
+/// wait for the store.
 ///
-/// The rooms and those who wait for one share the model's lock: a room gets an object only while the model has it, and
-/// nobody starts to wait for what the model has already. This lock and the session's are never held at the same time.
+/// The rooms and their waiters share the model's lock: a room gets an object only while the model has it, and no caller
+/// starts to wait for something the model already has. This lock and the session's are never held at the same time.
 final class StoredAccount: Sendable {
-    /// What has changed the model: what is to be stored of it, then told.
+    /// A change of the model, to be stored and then delivered.
     struct Uncommitted: Sendable {
         let applied: SessionModel.Applied
-        /// The application's rooms when the draft replaced the model: those that are left now are still told of it. Nil
-        /// before.
+        /// The application's rooms when the draft replaced the model: rooms that were left since then still receive the
+        /// change. `nil` before.
         var rooms: [String: MXRoom]?
     }
 
-    /// A store that is open, and what the model has of it.
+    /// An open store, and the model of its contents.
     struct Opened: Sendable {
-        /// Called in turns, or to read.
+        /// Called in turns, or for reading.
         let store: any MXStore
-        /// Changed in turns. What a getter loads into it meanwhile may be lost.
+        /// Changed in turns. Data that a getter loads into it meanwhile may be lost.
         var model: SessionModel
-        /// Counts the models.
+        /// The version of the model.
         var number = 0
-        /// What the model has and the store could not take yet, oldest first: answers to syncs, and other changes.
+        /// Changes in the model that the store could not take yet, oldest first: answers to syncs, and other changes.
         var uncommitted: [Uncommitted] = []
-        /// How many events have come to each room since its timeline was last trimmed.
+        /// The number of events added to each room since its timeline was last trimmed.
         var growth: [String: Int] = [:]
-        /// Nil: nothing is encrypted here.
+        /// `nil` if nothing is encrypted here.
         var crypto: CryptoMachine?
     }
 
     private struct State {
-        /// Nil before the store is open, and after the end.
+        /// `nil` before the store is open, and after the end.
         var opened: Opened?
         var hasEnded = false
         var rooms: [String: MXRoom] = [:]
         var waiters: [RoomWaiter] = []
-        /// Rooms that were created here with encryption: no sync may have said so yet.
+        /// Rooms created here with encryption, which a sync may not have confirmed yet.
         var encryptedRooms: Set<String> = []
-        /// Messages to this device that an earlier process has stored, and perhaps not told.
+        /// Messages to this device that an earlier process stored, but may not have delivered.
         var untold: [MXToDeviceMessage] = []
-        /// Ids of messages to this device that were told: they leave the store with the next changes.
+        /// Ids of delivered messages to this device. The next changes remove them from the store.
         var told: [String] = []
     }
 
     private let state = Lock(State())
     private let owner = StoreOwner()
 
-    // MARK: Beginning and end
+    // MARK: Opening and closing
 
     /// - Parameters:
-    ///   - encryption: Whether there is to be any.
-    ///   - isAllowed: Asked in the turn in which the store is opened.
-    /// - Returns: Why the store was rebuilt, if it was, and what is to be told of its keys.
+    ///   - encryption: Whether to encrypt.
+    ///   - isAllowed: Evaluated in the turn that opens the store.
+    /// - Returns: The reason if the store was rebuilt, and notices about its keys.
     func open(
         _ store: any MXStore, userId: String, deviceId: String?, encryption: Encryption = .ifBegun,
         if isAllowed: () -> Bool
@@ -67,7 +67,7 @@ final class StoredAccount: Sendable {
             let stored = try store.open(userId: userId, deviceId: deviceId)
             var (model, notices) = (SessionModel(userId: userId, stored: stored, now: .now), [CryptoNotice]())
             do throws(MatrixError) {
-                // What was on its way when the last process ended has not arrived as far as anybody knows.
+                // Messages that were being sent when the last process ended count as not delivered.
                 var changes = MXStoreChanges()
                 changes.outgoing = model.failInterruptedMessages()
                 var opened = Opened(store: store, model: model)
@@ -79,7 +79,7 @@ final class StoredAccount: Sendable {
                     if !state.hasEnded { (state.opened, state.untold) = (opened, stored.toDevice) }
                     return !state.hasEnded
                 }
-                guard isOpen else { throw .sessionClosed }  // by the store itself
+                guard isOpen else { throw .sessionClosed }  // closed by the store itself
             } catch {
                 store.close()
                 throw error
@@ -88,12 +88,12 @@ final class StoredAccount: Sendable {
         }
     }
 
-    /// Ends it for good, in the last turn. The store keeps what it has.
+    /// Closes the account permanently, in the last turn. The store keeps its data.
     ///
     /// - Parameter stop: Called first, in the same turn.
     func close(_ stop: () -> Void) { end(stop) { $0.close() } }
 
-    /// The same, but the store is deleted.
+    /// Closes the account and deletes its store.
     func erase() throws(MatrixError) {
         var outcome = Result<Void, MatrixError>.success(())
         end({}) { store in
@@ -140,28 +140,27 @@ final class StoredAccount: Sendable {
         return try body(store)
     }
 
-    /// From the store.
     func event(_ eventId: String, in roomId: String) throws(MatrixError) -> MXEvent? {
         try store { store throws(MatrixError) in try store.event(eventId, in: roomId) }
     }
 
-    /// Notes that a room was created here with encryption.
+    /// Records that a room was created here with encryption.
     func noteEncryption(of roomId: String) { state.withLock { _ = $0.encryptedRooms.insert(roomId) } }
 
-    /// Whether a room is encrypted, by anything that is known here.
+    /// Returns whether a room is known to be encrypted from any source.
     func isEncrypted(_ roomId: String) throws(MatrixError) -> Bool {
         let isKnown = state.withLock { state in
             state.encryptedRooms.contains(roomId) || state.opened?.model.rooms[roomId]?.summary.isEncrypted == true
         }
         if isKnown { return true }
-        // That a room is encrypted is not forgotten, whatever a server says when everything is asked for anew.
+        // A room stays encrypted, whatever a server says when everything is requested again.
         if try hasRecord(RecordKey(EncryptedRoomRecord.kind, key: roomId)) { return true }
         return try read(roomId) { _, state throws(MatrixError) in state?.isEncrypted ?? false }
     }
 
     // MARK: Rooms
 
-    /// The object of a room that the model has, made if there is none.
+    /// Returns the object of a room in the model, creating it if necessary.
     func room(_ roomId: String, make: (MXRoomSummary) -> MXRoom) -> MXRoom? {
         state.withLock { state in
             guard let summary = state.opened?.model.rooms[roomId]?.summary else { return nil }
@@ -172,12 +171,12 @@ final class StoredAccount: Sendable {
         }
     }
 
-    /// The object of a room if there is one.
+    /// Returns the existing object of a room.
     func knownRoom(_ roomId: String) -> MXRoom? { state.withLock { $0.rooms[roomId] } }
 
-    /// Begins a wait. From then on whoever takes the waiter out resumes it, and nobody else.
+    /// Begins a wait. From then on, only the caller that takes the waiter out resumes it.
     ///
-    /// - Returns: The wait's outcome if it is over already, and has not begun; nil if it has begun.
+    /// - Returns: The outcome if the wait is over already and has not begun; `nil` if it has begun.
     func add(_ waiter: RoomWaiter) -> Result<Void, any Error>? {
         state.withLock { state in
             guard let model = state.opened?.model else { return .failure(MatrixError.sessionClosed) }
@@ -195,7 +194,7 @@ final class StoredAccount: Sendable {
         }
     }
 
-    /// Takes out those who have what they wait for.
+    /// Takes out the waiters whose condition is met.
     func takeDoneWaiters() -> [RoomWaiter] {
         state.withLock { state in
             guard let model = state.opened?.model else { return [] }
@@ -208,11 +207,11 @@ final class StoredAccount: Sendable {
 
     // MARK: Turns
 
-    /// Changes the model and the store. What the store cannot take now waits behind what it could not take before: they
-    /// never differ in their order.
+    /// Changes the model and the store. Changes the store cannot take now are queued behind earlier ones, so their
+    /// order never differs.
     ///
-    /// - Parameter body: Returns what is to be stored; nil for nothing. It throws before it has changed anything.
-    /// - Throws: If the model is changed, and the store will be later.
+    /// - Parameter body: Returns the changes to store; `nil` for none. If it throws, it must not have changed anything.
+    /// - Throws: If the model is changed, but the store will be changed later.
     func change(_ body: (inout SessionModel, any MXStore) throws(MatrixError) -> MXStoreChanges?) throws(MatrixError) {
         _ = try inTurn { draft throws(MatrixError) in
             guard let changes = try body(&draft.opened.model, draft.opened.store) else { return }
@@ -220,7 +219,7 @@ final class StoredAccount: Sendable {
         }
     }
 
-    /// Reads the store and the state of a room as of the same moment.
+    /// Reads the store and a room's state at the same moment.
     func read<Value>(
         _ roomId: String, _ body: (any MXStore, MXRoomState?) throws(MatrixError) -> Value
     ) throws(MatrixError) -> Value {
@@ -230,19 +229,19 @@ final class StoredAccount: Sendable {
         }.0
     }
 
-    /// Applies an answer to a sync to the model, and stores it.
+    /// Applies the answer to a sync to the model, and stores it.
     ///
     /// - Parameters:
-    ///   - wantsAllStates: Whether somebody listens to all rooms, and is given their states.
-    ///   - tellsKnown: Whether what is known already is told once more.
-    /// - Returns: The answers that were stored, to be told.
+    ///   - wantsAllStates: Whether a listener listens to all rooms and needs their states.
+    ///   - tellsKnown: Whether to deliver known events again.
+    /// - Returns: The stored answers to deliver.
     func apply(
         _ response: SyncResponse, wantsAllStates: Bool, tellsKnown: Bool = false
     ) throws(MatrixError) -> [Uncommitted] {
         try inTurn { draft throws(MatrixError) in
             try draft.commitChanges()
             let rooms = draft.rooms
-            // An answer that cannot be applied as a whole changes nothing.
+            // An answer that cannot be applied completely changes nothing.
             var (model, crypto, response) = (draft.opened.model, draft.opened.crypto, response)
             let step = try crypto?.step(on: draft.opened.store) { machine, turn in
                 try machine.noteJoins(in: response, before: model, &turn)
@@ -262,7 +261,7 @@ final class StoredAccount: Sendable {
 
     // MARK: Messages to this device
 
-    /// Those that are to be told first of all, once: the process before has ended before it told them, or soon after.
+    /// Returns the messages to deliver first, once: the previous process ended before, or soon after, delivering them.
     func takeUntold() -> [MXToDeviceMessage] {
         state.withLock { state in
             defer { state.untold = [] }
@@ -270,7 +269,7 @@ final class StoredAccount: Sendable {
         }
     }
 
-    /// They need not be kept any more. Who ends before that is stored is told again.
+    /// Marks messages as delivered. If the process ends before that is stored, the next one delivers them again.
     func noteTold(_ ids: [String]) {
         guard !ids.isEmpty else { return }
         state.withLock { $0.told += ids }
@@ -285,16 +284,16 @@ final class StoredAccount: Sendable {
 
     var hasUncommitted: Bool { state.withLock { $0.opened?.uncommitted.isEmpty == false } }
 
-    /// Stores the oldest of what was applied and is not stored yet.
+    /// Stores the oldest pending change.
     ///
-    /// - Returns: The answers that were stored, to be told.
+    /// - Returns: The stored answers to deliver.
     func commitNext() throws(MatrixError) -> [Uncommitted] {
         try inTurn { draft throws(MatrixError) in try draft.commitNext() }.committed
     }
 
-    /// Gives a draft to `body`, and takes it over. What `body` has done counts also if it throws.
+    /// Passes a draft to `body`, and takes it over. The changes of `body` apply even if it throws.
     ///
-    /// - Returns: What it returns, and the answers to syncs that were stored meanwhile, to be told.
+    /// - Returns: The result of `body`, and the answers to syncs stored meanwhile, to be delivered.
     func inTurn<Value>(
         _ body: (inout Draft) throws(MatrixError) -> Value
     ) throws(MatrixError) -> (Value, committed: [Uncommitted]) {
@@ -312,33 +311,35 @@ final class StoredAccount: Sendable {
         }
     }
 
-    /// Replaces the model, notes the application's rooms for what is to be told, and forgets rooms that were left: all at
-    /// once, so that a room misses nothing that comes after it was asked for, and nobody gets one that is gone.
+    /// Replaces the model, records the application's rooms for pending reports, and forgets rooms that were left. All
+    /// of this is atomic: a room misses nothing that arrives after it was requested, and no caller gets one that is
+    /// gone.
     private func takeOver(_ draft: Draft) -> [Uncommitted] {
         let (committed, old) = state.withLock { state -> ([Uncommitted], Opened?) in
             let committed = draft.committed.told(to: state.rooms)
-            guard let old = state.opened else { return (committed, nil) }  // the store itself has closed the session
+            guard let old = state.opened else { return (committed, nil) }  // the store itself closed the session
             var opened = draft.opened
             opened.number += 1
             opened.uncommitted = opened.uncommitted.told(to: state.rooms)
             state.opened = opened
-            // Joined again before all is told, one of these gets a new object. The old one is still held to be told.
+            // A room joined again before everything is delivered gets a new object. The old one is still held for
+            // delivery.
             for roomId in draft.left { state.rooms[roomId] = nil }
             return (committed, old)
         }
-        _ = old  // let go of after the lock: it is large
+        _ = old  // released after the lock: it is large
         return committed
     }
 
-    // MARK: What is loaded when it is asked for
+    // MARK: Loading on demand
 
-    /// What is read must be as old as the model that it is put into. A sync that comes in between makes it void; to be met
-    /// so often is no luck but a sign of something else.
+    /// Data read must be as old as the model it is put into, so a sync in between makes it void. This many in a row are
+    /// not bad luck but a sign of another problem.
     private static let attempts = 5
 
-    /// From the store if nobody has asked before. Nil for a room that is not there, or cannot be read.
+    /// Returns a room's state, from the store when first requested; `nil` if the room does not exist or cannot be read.
     ///
-    /// It does not wait for a sync that is being stored.
+    /// Does not wait for a sync that is being stored.
     func roomState(_ roomId: String) -> MXRoomState? {
         var read: MXRoomState?
         for _ in 0..<Self.attempts {
@@ -360,15 +361,15 @@ final class StoredAccount: Sendable {
         return read
     }
 
-    /// Takes into the model what the store has of others' words about an event, once.
+    /// Loads an event's relations from the store into the model, once.
     ///
-    /// It does not wait for a sync that is being stored.
+    /// Does not wait for a sync that is being stored.
     func loadRelations(of eventId: String, in roomId: String) {
         let isNeeded = model { $0.needsRelations(of: eventId, in: roomId) }
         if isNeeded == true { _ = readRelations(ofEach: [eventId], in: roomId) }
     }
 
-    /// What the store has of others' words about each of these events that has any. The model has it then, too.
+    /// Returns the stored relations of each of these events that has any, and loads them into the model.
     func readRelations(ofEach eventIds: [String], in roomId: String) -> MXDictionary<[MXEvent]> {
         var read = MXDictionary<[MXEvent]>()
         for _ in 0..<Self.attempts {
@@ -394,7 +395,7 @@ extension MXStoreChanges {
 }
 
 extension [StoredAccount.Uncommitted] {
-    /// With these rooms where none were noted yet.
+    /// Adds these rooms to changes that have none yet.
     fileprivate func told(to rooms: [String: MXRoom]) -> Self {
         map { StoredAccount.Uncommitted(applied: $0.applied, rooms: $0.rooms ?? rooms) }
     }

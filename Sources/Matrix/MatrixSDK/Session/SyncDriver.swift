@@ -3,26 +3,27 @@ import CurlTransport
 import MatrixProtocol
 import Realtime
 
-/// Performs what the ``SyncLoop`` orders: makes requests, and tells the session.
+/// Performs the orders of the ``SyncLoop``: makes requests, and reports to the session.
 final class SyncDriver: Shell {
-    /// Fetches, applies and stores one answer; tells when it is asked for, whenever some of it has come, and when all has.
+    /// Fetches, applies and stores an answer. Reports when the request is made, whenever part of the answer arrives,
+    /// and when all of it has.
     typealias Sync =
         @Sendable (SyncLoop.Poll, _ progressed: @escaping @Sendable (SyncLoop.Stage) -> Void) async -> SyncOutcome
 
-    /// How that ended, with the error to be reported.
+    /// The outcome of a sync, with the error to report.
     enum SyncOutcome: Sendable {
         case applied
         case failed(SyncLoop.Problem, any Error)
     }
 
-    /// What the session is told, in order.
+    /// A report to the session, delivered in order.
     enum Report: Sendable {
         case changed(MXSessionState)
         case synced
         case failed(any Error, retryAfter: Duration?)
-        /// Nothing has been asked for long, since somebody takes events too slowly.
+        /// Nothing has been requested for a long time because events are consumed too slowly.
         case held(String)
-        /// That has ended.
+        /// Requests have resumed after ``held(_:)``.
         case resumed(String)
     }
 
@@ -44,12 +45,12 @@ final class SyncDriver: Shell {
         watchNetwork()
         handle { loop, now in loop.start(now: now) }
         let state = peek { $0.state }
-        tell(.changed(state))  // the session may say that it is to pause
-        // It is up to date already, and the next answer may be long in coming.
+        tell(.changed(state))  // the session may have requested a pause
+        // It is up to date already, and the next answer may take long.
         if state == .running { tell(.synced) }
     }
 
-    /// A sync between the loop's requests. While it is paused that is at once, or after what was given up.
+    /// Runs a sync between the loop's requests. While paused it runs at once, or after the cancelled request.
     @NetworkActor
     func once(_ sync: @escaping @Sendable () async -> SyncOutcome) -> Task<SyncOutcome, Never> {
         Task {
@@ -69,7 +70,7 @@ final class SyncDriver: Shell {
     @NetworkActor
     func reconnect() { handle { loop, now in loop.reconnect(now: now) } }
 
-    /// The same, unless nobody has asked for anything.
+    /// Like ``reconnect()``, but does nothing unless the loop is running.
     @NetworkActor
     func retryIfRunning() {
         if peek({ $0.isRunning }) { reconnect() }

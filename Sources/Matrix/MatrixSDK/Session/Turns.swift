@@ -1,8 +1,8 @@
 import Basics
 
-/// Lets one task after the other, in the order in which they come.
+/// Runs one task at a time, in the order they arrive.
 final class Turns: Sendable {
-    /// A place in the line. The next come to their turn when it is done, or nothing holds it any more.
+    /// A place in the line. The next turn begins when this one is done or released.
     final class Turn: Sendable {
         private let before: Task<Void, Never>?
         private let done: AsyncStream<Never>.Continuation
@@ -15,7 +15,7 @@ final class Turns: Sendable {
             done.finish()
         }
 
-        /// Runs `body` when everything that came before is done. Once only.
+        /// Runs `body` when all earlier turns are done. Call it only once.
         func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
             defer { done.finish() }
             return try await runWhileHeld(body)
@@ -30,21 +30,21 @@ final class Turns: Sendable {
 
     private struct Line {
         var last: Task<Void, Never>?
-        /// Turns that are not done.
+        /// The number of unfinished turns.
         var count = 0
     }
 
     private let line = Lock(Line())
 
-    /// Whether nothing is under way, and nothing waits.
+    /// Whether no turn is active or pending.
     var isIdle: Bool { line.withLock { $0.count == 0 } }
 
-    /// Takes the next place in the line: the order of these calls is that of the turns.
+    /// Takes the next place in the line. Turns run in the order of these calls.
     func take() -> Turn {
         line.withLock { take(&$0) }
     }
 
-    /// A turn if another one is active or pending; nil if none is.
+    /// Returns a turn if another one is active or pending, otherwise `nil`.
     func takeUnlessIdle() -> Turn? {
         line.withLock { $0.count == 0 ? nil : take(&$0) }
     }
@@ -54,7 +54,7 @@ final class Turns: Sendable {
         done.onTermination = { [weak self] _ in self?.line.withLock { $0.count -= 1 } }
         let before = line.last
         line.last = Task {
-            // A turn that is released before it runs ends at once; what stands before it goes on.
+            // A turn released before it runs ends at once; the turns before it continue.
             await before?.value
             for await _ in turn {}
         }
@@ -62,7 +62,7 @@ final class Turns: Sendable {
         return Turn(after: before, done: done)
     }
 
-    /// Runs `body` when everything that came before is done.
+    /// Runs `body` when all earlier turns are done.
     func inTurn<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
         try await take().run(body)
     }

@@ -2,15 +2,15 @@ import GRDB
 import MatrixEncryption
 package import MatrixProtocol
 
-/// What is had of an account's store without owning it: by a process that comes second, or that has no time.
+/// Access to an account's store without owning it: for a second process, or one in a hurry.
 extension MXFileStore {
-    /// Whether somebody owns the store of a user now.
+    /// Returns whether a process owns the store of a user now.
     package static func ownership(of userId: String, in folder: URL) -> StoreOwnership {
         guard let folder = try? StoreFolder(of: userId, in: folder) else { return .free }
         return StoreLock.ownership(of: folder)
     }
 
-    /// What the store holds, without timelines and states; nil if there is nothing of this device's.
+    /// Returns the store's contents without timelines and states, or `nil` if it has nothing of this device.
     package static func stored(
         of userId: String, deviceId: String?, in folder: URL
     ) throws(MatrixError) -> MXStoredSession? {
@@ -19,19 +19,19 @@ extension MXFileStore {
         return try read(of: userId, deviceId: deviceId, in: folder) { try $0.session() }
     }
 
-    /// A store in memory that begins with what this one holds at this moment, and goes on alone; nil if there is nothing of
-    /// this device's, or nothing was synced yet.
+    /// Returns a store in memory that starts with the current contents of this one and is independent from then on, or
+    /// `nil` if there is nothing of this device, or nothing was synced yet.
     ///
-    /// - Parameter notes: Names of notes to be read as of the same moment.
-    /// - Returns: `ownerNeedsKeys`: keys are sent to the owner, by each sync once. Whoever goes on syncing from the copy takes
-    ///   them away.
+    /// - Parameter notes: The names of notes to read at the same moment.
+    /// - Returns: `ownerNeedsKeys`: whether the owner is sent keys, each in one sync only. Continuing to sync from the
+    ///   copy takes them away from the owner.
     package static func copy(
         of userId: String, deviceId: String?, in folder: URL, eventsPerRoom: Int, notes: [String] = []
     ) throws(MatrixError) -> (store: MXMemoryStore, notes: [String: String], ownerNeedsKeys: Bool)? {
         let copy = try read(of: userId, deviceId: deviceId, in: folder) { reader -> Copy? in
             var session = try reader.session()
             guard session.syncToken != nil else { return nil }
-            session.outgoing = []  // they are the owner's to send
+            session.outgoing = []  // only the owner sends them
             var read: [String: String] = [:]
             for name in notes { read[name] = try reader.note(name) }
             let hasKeys = try reader.record(RecordKey(OlmAccount.kind)) != nil
@@ -52,21 +52,20 @@ extension MXFileStore {
         let ownerNeedsKeys: Bool
     }
 
-    /// Rooms that we are in and that say this is an alias of theirs, as of the last sync.
+    /// Returns the joined rooms that claim this alias as theirs, as of the last sync.
     package static func rooms(
         withAlias alias: String, of userId: String, deviceId: String?, in folder: URL
     ) throws(MatrixError) -> [AliasClaim] {
         try read(of: userId, deviceId: deviceId, in: folder) { try $0.rooms(withAlias: alias) } ?? []
     }
 
-    /// Whether the login has keys.
     package static func hasKeys(of userId: String, deviceId: String?, in folder: URL) throws(MatrixError) -> Bool {
         try read(of: userId, deviceId: deviceId, in: folder, since: StoreSchema.firstWithKeys) {
             try $0.record(RecordKey(OlmAccount.kind)) != nil
         } ?? false
     }
 
-    /// Whether what is stored says that a room is encrypted, which it then stays.
+    /// Returns whether the store knows a room as encrypted. It then stays encrypted.
     package static func isEncrypted(
         _ roomId: String, of userId: String, deviceId: String?, in folder: URL
     ) throws(MatrixError) -> Bool {
@@ -79,22 +78,23 @@ extension MXFileStore {
         } ?? false
     }
 
-    /// Where the owner of an account's store may put a socket called `agent`, for other processes of the same user to ask for
-    /// what needs the keys. Only the user can enter the folder.
+    /// Returns the folder in which the owner of an account's store may place a socket called `agent`. Other processes
+    /// of the same user use it for requests that need the keys. Only the user can enter the folder.
     package static func agentFolder(of userId: String, in folder: URL) throws(MatrixError) -> String {
         try StoreFolder(of: userId, in: folder).path
     }
 
-    /// Deletes what is stored of a user. Another process that has it open goes on with files that nobody else can find, and
-    /// that the system deletes with its end.
+    /// Deletes a user's store. Another process that has it open continues with files that no one else can find, and
+    /// that the system deletes when it exits.
     package static func delete(of userId: String, in folder: URL) throws(MatrixError) {
         try StoreFolder(of: userId, in: folder).removeAll()
     }
 
-    /// Reads the database beside its owner, who may be writing it.
+    /// Reads the database next to its owner, which may be writing it.
     ///
-    /// - Parameter oldest: The migration after which what is read is there; nil is the newest.
-    /// - Returns: Nil if it is not there, or another device's, or one that only its owner can bring up to date.
+    /// - Parameter oldest: The migration that introduced the data to read; `nil` for the newest.
+    /// - Returns: `nil` if the database does not exist, belongs to another device, or needs a migration that only its
+    ///   owner can do.
     private static func read<Value>(
         of userId: String, deviceId: String?, in folder: URL, since oldest: String? = nil,
         _ body: (StoreReader) throws -> Value
@@ -128,17 +128,16 @@ extension MXFileStore {
     }
 }
 
-/// A room that says that an alias leads to it.
+/// A room's claim that an alias refers to it.
 package struct AliasClaim: Hashable, Sendable {
     package let roomId: String
-    /// Whether a user of the alias's own server says so, which the server has let pass: it is the one that would be asked
-    /// where the alias leads. Anybody else who may can claim any alias for a room.
+    /// Whether the claim is made by a user of the alias's own server, and that server has accepted it: it is the server
+    /// that resolves the alias. Anyone else with permission can claim any alias for a room.
     package let isOfAliasServer: Bool
 }
 
-/// Who has a store.
 package enum StoreOwnership: Equatable, Sendable {
     case free
-    /// - Parameter process: Nil: not known.
+    /// - Parameter process: The owner; `nil` if unknown.
     case owned(process: Int32?)
 }

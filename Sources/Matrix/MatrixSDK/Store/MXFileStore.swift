@@ -5,16 +5,16 @@ package import MatrixEncryption
 public import MatrixProtocol
 import Transport
 
-/// Keeps an account in files: one SQLite database for each user, in a folder of its own that only its owner can read.
+/// Keeps an account in files: one SQLite database per user, in its own folder that only its owner can read.
 ///
-/// - A commit is one transaction. What it has returned from is still there after the process was killed; a power cut may
-///   take the last commits back, each as a whole and in their order, and the server then repeats them.
-/// - One store in one process uses an account at a time; another is refused.
-/// - A damaged database is deleted and begun anew when it is opened (``MXStoredSession/rebuildReason``), as is one of
-///   another device. Damage met later fails the call, and all after it, until the store is opened again.
-/// - A database of a newer version of this library is refused and left as it is.
+/// - A commit is one transaction. After it returns, its changes survive a kill of the process. A power cut may undo the
+///   last commits, each as a whole and in order; the server then repeats them.
+/// - Only one store in one process can use an account at a time; another is refused.
+/// - A damaged database is deleted and rebuilt when it is opened (``MXStoredSession/rebuildReason``), as is a database
+///   of another device. Damage found later fails the call, and all calls after it, until the store is opened again.
+/// - A database of a newer version of this library is refused and left unchanged.
 ///
-/// Access tokens are not in it.
+/// Access tokens are not stored.
 public final class MXFileStore: MXStore {
     private struct Open: Sendable {
         let folder: StoreFolder
@@ -26,7 +26,7 @@ public final class MXFileStore: MXStore {
     }
 
     private enum State: Sendable {
-        /// With the folder that was open before.
+        /// Closed, with the folder that was open before.
         case closed(StoreFolder?)
         case open(Open)
     }
@@ -38,20 +38,20 @@ public final class MXFileStore: MXStore {
     private let migrator: DatabaseMigrator
     private let allowsReaders: Bool
 
-    /// Permanent.
+    /// Always true.
     public var isPermanent: Bool { true }
 
     /// - Parameters:
-    ///   - folder: Where the folders of accounts lie; it is made if it is missing. By default `MatrixSDK` in
-    ///     `$XDG_DATA_HOME`, or in `~/.local/share`.
-    ///   - eventsPerRoom: How many events of a room's timeline are kept; from a quarter more on they are trimmed, when the
-    ///     store is opened and by ``trimTimeline(of:)``. At least 1.
+    ///   - folder: The parent of the accounts' folders, created if missing. By default `MatrixSDK` in `$XDG_DATA_HOME`,
+    ///     or in `~/.local/share`.
+    ///   - eventsPerRoom: The number of timeline events to keep per room, at least 1. Timelines that exceed it by a
+    ///     quarter are trimmed when the store is opened and by ``trimTimeline(of:)``.
     public convenience init(folder: URL = MXFileStore.defaultFolder, eventsPerRoom: Int = 1000) {
         self.init(folder: folder, eventsPerRoom: eventsPerRoom, migrator: StoreSchema.migrator)
     }
 
-    /// - Parameter allowsReaders: Whether other processes may read the database meanwhile, with ``copy(of:deviceId:in:)``
-    ///   and its like.
+    /// - Parameter allowsReaders: Whether other processes may read the database meanwhile, with
+    ///   ``copy(of:deviceId:in:eventsPerRoom:notes:)`` and similar methods.
     package convenience init(folder: URL, eventsPerRoom: Int, allowsReaders: Bool) {
         self.init(
             folder: folder, eventsPerRoom: eventsPerRoom, migrator: StoreSchema.migrator, allowsReaders: allowsReaders)
@@ -70,7 +70,7 @@ public final class MXFileStore: MXStore {
         close()
     }
 
-    /// `MatrixSDK` in `$XDG_DATA_HOME`, or in `~/.local/share`.
+    /// The default folder: `MatrixSDK` in `$XDG_DATA_HOME`, or in `~/.local/share`.
     public static var defaultFolder: URL {
         let data = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         let parent =
@@ -79,19 +79,18 @@ public final class MXFileStore: MXStore {
         return parent.appendingPathComponent("MatrixSDK")
     }
 
-    /// Whether there is something of a user.
     static func exists(for userId: String, in folder: URL) -> Bool {
         guard let folder = try? StoreFolder(of: userId, in: folder) else { return false }
         return FileManager.default.fileExists(atPath: folder.database)
     }
 
-    /// What became of a damaged database when the store was last opened: what is lost, and what was rescued. Nil if it was
+    /// What was lost and what was rescued if the database was damaged when the store was last opened; `nil` if it was
     /// sound.
     package var damageReport: String? { lastDamage.withLock { $0 } }
 
     // MARK: Opening
 
-    /// Opens the account's database, or begins one.
+    /// Opens the account's database, or creates it.
     public func open(userId: String, deviceId: String?) throws(MatrixError) -> MXStoredSession {
         try state.withLock { state throws(MatrixError) in
             if case .open = state { throw .storeIsOpen(of: userId) }
@@ -123,7 +122,7 @@ public final class MXFileStore: MXStore {
                 reason = "The database was damaged: \(StoreFailure.reason(error))."
             }
         }
-        // At no moment are the keys in the memory of this process alone.
+        // The keys must never exist only in the memory of this process.
         try folder.putDatabaseAside()
         let rescued = rescuedRecords(folder, deviceId: deviceId)
         try folder.removeDatabase()
@@ -143,7 +142,7 @@ public final class MXFileStore: MXStore {
                 try database.inTransaction {
                     let writer = StoreWriter(database)
                     for (place, state) in rescued.records { try writer.set(state, at: place) }
-                    // What damage has put back would encrypt with keys that are used.
+                    // Ratchets set back by the damage would encrypt with used keys.
                     let mark = CryptoMachine.copyMark
                     if !rescued.records.isEmpty { try writer.set(mark.state, at: mark.place) }
                     return .commit
@@ -156,7 +155,7 @@ public final class MXFileStore: MXStore {
         }
     }
 
-    /// The keys of the database that was put aside, as far as they can be read: nobody sends them again.
+    /// Returns the readable keys of the database that was put aside: no one sends them again.
     private func rescuedRecords(_ folder: StoreFolder, deviceId: String?) -> RescuedRecords {
         var configuration = Configuration()
         configuration.label = "MXFileStore rescue"
@@ -164,7 +163,7 @@ public final class MXFileStore: MXStore {
             let database = try? DatabaseQueue(path: folder.formerDatabase, configuration: configuration)
         else { return RescuedRecords(isComplete: !folder.hasFormerDatabase) }
         defer { try? database.close() }
-        // Without a transaction, which damage would end, and with it what was read.
+        // Without a transaction: damage would end it and discard what was read.
         let rescued = try? database.unsafeRead { database -> RescuedRecords in
             let reader = StoreReader(database)
             guard try reader.meta("user_id") == folder.userId, try reader.meta("device_id") == deviceId else {
@@ -175,11 +174,11 @@ public final class MXFileStore: MXStore {
         return rescued ?? RescuedRecords(isComplete: false)
     }
 
-    /// Finds out whether the database is where the last process has left it, as it was then. In a copy, or an older state that
-    /// was put back, nothing may be sent with the keys that are there.
+    /// Checks whether the database is where the last process left it, and unchanged. In a copy, or a restored older
+    /// state, nothing may be sent with the existing keys.
     ///
-    /// A number that changes with each opening is in the database and in the lock file, which stands for the place. Between
-    /// the two writes the former number counts, too.
+    /// Each opening writes a new number to the database and to the lock file, which represents the place. Between the
+    /// two writes the former number is valid as well.
     ///
     /// - Returns: False if there are no keys to protect yet.
     private func notePlace(
@@ -212,7 +211,7 @@ public final class MXFileStore: MXStore {
         return true
     }
 
-    /// The first keys have come.
+    /// Notes the place once the first keys are stored.
     private func notePlaceOfKeys() throws(MatrixError) {
         let open = state.withLock { state -> Open? in
             guard case .open(var open) = state, !open.isPlaceNoted else { return nil }
@@ -230,10 +229,10 @@ public final class MXFileStore: MXStore {
         configuration.journalMode = .wal
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { [allowsReaders] database in
-            // The lock file keeps other stores away. Without readers, this also keeps away other programs, and saves the
-            // shared memory.
+            // The lock file keeps other stores away. Without readers, this also keeps other programs away, and saves
+            // the shared memory.
             if !allowsReaders { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
-            // What was redacted or deleted is overwritten.
+            // Overwrites redacted or deleted data.
             try database.execute(
                 sql: """
                     PRAGMA secure_delete = ON;
@@ -253,8 +252,8 @@ public final class MXFileStore: MXStore {
     private func prepare(
         _ database: DatabaseQueue, _ folder: StoreFolder, deviceId: String?
     ) throws -> MXStoredSession {
-        // The file's pages are the system's once a transaction has ended, whatever becomes of the process. Only a power
-        // cut could take them back, and then never a part of a transaction.
+        // Once a transaction has ended, the file's pages are with the system and survive the process. Only a power cut
+        // can undo them, and never part of a transaction.
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
         guard try database.read({ try !migrator.hasBeenSuperseded($0) }) else {
             throw StoreFailure.newer(folder)
@@ -281,12 +280,12 @@ public final class MXFileStore: MXStore {
 
     // MARK: Writing
 
-    /// Makes the changes in one transaction.
+    /// Applies the changes in one transaction.
     public func commit(_ changes: MXStoreChanges) throws(MatrixError) {
         guard !changes.isEmpty else { return }
         try perform("write to") { database in
-            // Taken back by a power cut, a ratchet would encrypt a second message with a key that is used, and keys that have
-            // come with a sync would be lost: the server drops them when it is asked for the next.
+            // If a power cut undid this, a ratchet would encrypt a second message with a used key, and keys from a sync
+            // would be lost: the server drops them when it is asked for the next sync.
             let mustLast =
                 changes.encryption.movesSendingRatchet || changes.syncToken != nil && !changes.encryption.isEmpty
             guard mustLast else { return try database.write { try StoreWriter($0).apply(changes) } }
@@ -302,7 +301,7 @@ public final class MXFileStore: MXStore {
         if changes.encryption.records.keys.contains(RecordKey(OlmAccount.kind)) { try notePlaceOfKeys() }
     }
 
-    /// Lets a room's oldest events go if there are many.
+    /// Trims a room's oldest events if there are many.
     public func trimTimeline(of roomId: String) throws(MatrixError) -> String? {
         try perform("write to") { database in
             try database.write { try StoreWriter($0).trimTimeline(of: roomId, to: eventsPerRoom) }
@@ -311,61 +310,61 @@ public final class MXFileStore: MXStore {
 
     // MARK: Reading
 
-    /// The current state of a room.
+    /// Returns the current state of a room.
     public func state(of roomId: String) throws(MatrixError) -> [MXEvent] {
         try read { try $0.state(of: roomId) }
     }
 
-    /// One event of a room's current state.
+    /// Returns an event of a room's current state.
     public func stateEvent(of roomId: String, type: String, key: String) throws(MatrixError)
         -> MXEvent?
     {
         try read { try $0.stateEvent(of: roomId, type: type, key: key) }
     }
 
-    /// Events of the timeline, newest first.
+    /// Returns events of the timeline, newest first.
     public func events(in roomId: String, before eventId: String?, limit: Int) throws(MatrixError) -> [MXEvent] {
         try read { try $0.events(in: roomId, before: eventId, limit: limit) }
     }
 
-    /// One event of the timeline.
+    /// Returns an event of the timeline.
     public func event(_ eventId: String, in roomId: String) throws(MatrixError) -> MXEvent? {
         try read { try $0.event(eventId, in: roomId) }
     }
 
-    /// Which of these the timeline has.
+    /// Returns those of these events that are in the timeline.
     public func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> [String] {
         try read { try $0.knownEvents(among: eventIds, in: roomId) }
     }
 
-    /// Events of the timeline that relate to this one, oldest first.
+    /// Returns the timeline events that relate to this one, oldest first.
     public func relations(to eventId: String, in roomId: String) throws(MatrixError) -> [MXEvent] {
         try read { try $0.relations(toEach: [eventId], in: roomId)[eventId] ?? [] }
     }
 
-    /// The same for each of several events that has any.
+    /// Like ``relations(to:in:)``, but for each of several events that has any.
     public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> MXDictionary<[MXEvent]> {
         try read { try $0.relations(toEach: eventIds, in: roomId) }
     }
 
-    /// Read receipts by users, in no order.
+    /// Returns the users' read receipts, in no particular order.
     public func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt] {
         try read { try $0.receipts(in: roomId) }
     }
 
-    /// Read receipts of one user.
+    /// Returns the read receipts of one user.
     public func receipts(in roomId: String, of userId: String) throws(MatrixError) -> [MXReceipt] {
         try read { try $0.receipts(in: roomId, of: userId) }
     }
 
     // MARK: Notes
 
-    /// What ``setNote(_:_:)`` has left, also in an earlier process.
+    /// Returns a note set with ``setNote(_:_:)``, also by an earlier process.
     package func note(_ name: String) throws(MatrixError) -> String? {
         try read { try $0.note(name) }
     }
 
-    /// Keeps a word of the owner's beside the account; nil removes it.
+    /// Keeps a note of the owner with the account; pass `nil` to remove it.
     package func setNote(_ name: String, _ value: String?) throws(MatrixError) {
         try perform("write to") { database in
             try database.write { try StoreWriter($0).setMeta(StoreReader.noteName(name), value) }
@@ -374,13 +373,13 @@ public final class MXFileStore: MXStore {
 
     fileprivate func read<Result>(_ body: (StoreReader) throws -> Result) throws(MatrixError) -> Result {
         try perform("read") { database in
-            // The queue keeps writers away. `read` would forbid writing by a PRAGMA that makes SQLite prepare every statement
-            // anew, which takes much longer than what is read here.
+            // The queue keeps writers away. `read` would forbid writing with a PRAGMA that makes SQLite prepare every
+            // statement again, which takes much longer than reading.
             try database.unsafeRead { try body(StoreReader($0)) }
         }
     }
 
-    /// Waits for the call that is in the database.
+    /// Waits for the current call to the database.
     private func perform<Result>(
         _ what: String, _ body: (DatabaseQueue) throws -> Result
     ) throws(MatrixError) -> Result {
@@ -404,9 +403,9 @@ public final class MXFileStore: MXStore {
         }
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Closes the database, after the call that is in it.
+    /// Closes the database after the current call.
     public func close() {
         let open = state.withLock { state -> Open? in
             guard case .open(let open) = state else { return nil }
@@ -414,12 +413,12 @@ public final class MXFileStore: MXStore {
             return open
         }
         if let open {
-            try? open.database.close()  // what it could not do it does when it is opened again
+            try? open.database.close()  // unfinished work is done when it is opened again
             withExtendedLifetime(open.lock) {}
         }
     }
 
-    /// Deletes the account's folder, also after ``close()``.
+    /// Deletes the account's folder, even after ``close()``.
     public func deleteAllData() throws(MatrixError) {
         let (folder, open) = try state.withLock { state throws(MatrixError) -> (StoreFolder, Open?) in
             switch state {
@@ -432,7 +431,7 @@ public final class MXFileStore: MXStore {
         }
         let lock = if let open { open.lock } else { try StoreLock(folder) }
         try? open?.database.close()
-        // Somebody else may have deleted the store, and a third one begun another there.
+        // Another process may have deleted the store, and a third one created a new one there.
         if lock.isHeld(in: folder) { try folder.removeAll() }
         withExtendedLifetime(lock) {}
     }
@@ -458,7 +457,7 @@ extension MXFileStore: RecordStore {
     }
 }
 
-/// The database is sound, but not for us.
+/// Thrown if the database is sound, but belongs to someone else.
 private struct StoreOfAnother: Error {
     let owner: String
 }

@@ -3,7 +3,7 @@ package import MatrixEncryption
 public import MatrixProtocol
 import Realtime
 
-/// Keeps everything in memory: gone when it is closed.
+/// Keeps everything in memory, until it is closed.
 public final class MXMemoryStore: MXStore {
     fileprivate struct Account {
         var rooms: MXDictionary<Room> = [:]
@@ -31,28 +31,28 @@ public final class MXMemoryStore: MXStore {
 
     private enum State {
         case closed
-        /// It begins with this.
+        /// The contents to start with.
         case copy(MXStoredSession, Account)
         case open(Account)
     }
 
     private let state: Lock<State>
     private let eventsPerRoom: Int
-    /// Whether it stands beside another store, which has the keys: a ratchet has one owner.
+    /// Whether it is a copy of another store, which has the keys: a ratchet has only one owner.
     let isCopy: Bool
 
-    /// Not permanent.
+    /// Always false.
     public var isPermanent: Bool { false }
 
-    /// - Parameter eventsPerRoom: How many events of a room's timeline are kept, from a quarter more on they are trimmed
-    ///   (``trimTimeline(of:)``). At least 1.
+    /// - Parameter eventsPerRoom: The number of timeline events to keep per room, at least 1. Timelines that exceed it
+    ///   by a quarter are trimmed by ``trimTimeline(of:)``.
     public init(eventsPerRoom: Int = 1000) {
         self.eventsPerRoom = min(max(1, eventsPerRoom), 1 << 31)
         isCopy = false
         state = Lock(.closed)
     }
 
-    /// A store that begins as another one was.
+    /// Creates a store that starts with the contents of another one.
     init(_ session: MXStoredSession, contents: MXStoreChanges, eventsPerRoom: Int) {
         self.eventsPerRoom = min(max(1, eventsPerRoom), 1 << 31)
         isCopy = true
@@ -61,7 +61,7 @@ public final class MXMemoryStore: MXStore {
         state = Lock(.copy(session, account))
     }
 
-    /// Begins with an empty store.
+    /// Opens an empty store.
     public func open(userId: String, deviceId: String?) throws(MatrixError) -> MXStoredSession {
         try state.withLock { state throws(MatrixError) in
             switch state {
@@ -76,56 +76,56 @@ public final class MXMemoryStore: MXStore {
         }
     }
 
-    /// Makes all the changes.
+    /// Applies all the changes.
     public func commit(_ changes: MXStoreChanges) throws(MatrixError) {
         try withAccount { $0.apply(changes) }
     }
 
-    /// The current state of a room.
+    /// Returns the current state of a room.
     public func state(of roomId: String) throws(MatrixError) -> [MXEvent] {
         try withAccount { $0.rooms[roomId].map { Array($0.state.values) } ?? [] }
     }
 
-    /// One event of a room's current state.
+    /// Returns an event of a room's current state.
     public func stateEvent(of roomId: String, type: String, key: String) throws(MatrixError)
         -> MXEvent?
     {
         try withAccount { $0.rooms[roomId]?.state[StateKey(type: type, key: key)] }
     }
 
-    /// Events of the timeline, newest first.
+    /// Returns events of the timeline, newest first.
     public func events(in roomId: String, before eventId: String?, limit: Int) throws(MatrixError) -> [MXEvent] {
         try withAccount { $0.rooms[roomId]?.timeline.events(before: eventId, limit: limit) ?? [] }
     }
 
-    /// One event of the timeline.
+    /// Returns an event of the timeline.
     public func event(_ eventId: String, in roomId: String) throws(MatrixError) -> MXEvent? {
         try withAccount { $0.rooms[roomId]?.timeline[eventId] }
     }
 
-    /// Which of these the timeline has.
+    /// Returns those of these events that are in the timeline.
     public func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> [String] {
         try withAccount { account in
             eventIds.filter { account.rooms[roomId]?.timeline[$0] != nil }
         }
     }
 
-    /// Events of the timeline that relate to this one, oldest first.
+    /// Returns the timeline events that relate to this one, oldest first.
     public func relations(to eventId: String, in roomId: String) throws(MatrixError) -> [MXEvent] {
         try relations(toEach: [eventId], in: roomId)[eventId] ?? []
     }
 
-    /// The same for each of several events that has any.
+    /// Like ``relations(to:in:)``, but for each of several events that has any.
     public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> MXDictionary<[MXEvent]> {
         try withAccount { $0.rooms[roomId]?.timeline.relations(toEach: Set(texts: eventIds)) ?? [:] }
     }
 
-    /// Read receipts by users, in no order.
+    /// Returns the users' read receipts, in no particular order.
     public func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt] {
         try withAccount { $0.rooms[roomId].map { Array($0.receipts.values) } ?? [] }
     }
 
-    /// Lets a room's oldest events go if there are many.
+    /// Trims a room's oldest events if there are many.
     public func trimTimeline(of roomId: String) throws(MatrixError) -> String? {
         try withAccount { account in
             guard let token = account.rooms[roomId]?.timeline.trim(to: eventsPerRoom) else { return nil }
@@ -134,12 +134,12 @@ public final class MXMemoryStore: MXStore {
         }
     }
 
-    /// Forgets everything.
+    /// Discards everything.
     public func close() {
         state.withLock { $0 = .closed }
     }
 
-    /// The same as ``close()``.
+    /// Does the same as ``close()``.
     public func deleteAllData() throws(MatrixError) {
         close()
     }
@@ -147,7 +147,7 @@ public final class MXMemoryStore: MXStore {
     fileprivate func withAccount<Result: Sendable>(_ body: (inout Account) -> Result) throws(MatrixError) -> Result {
         try state.withLock { state throws(MatrixError) in
             guard case .open(var account) = state else { throw .storeIsClosed }
-            state = .closed  // so that what is changed has one owner
+            state = .closed  // so the changed account has one owner
             defer { state = .open(account) }
             return body(&account)
         }
@@ -226,7 +226,6 @@ extension MXMemoryStore.Room {
     }
 }
 
-/// What a state event stands for in a room.
 private struct StateKey: Hashable {
     let type: ByteKey
     let key: ByteKey

@@ -7,7 +7,7 @@ struct MemoryTimeline {
     private struct Entry {
         var event: MXEvent
         var relation: String?
-        /// Where the server's history goes on before this event.
+        /// The token at which the server's history continues before this event.
         var token: String?
 
         init(_ event: MXEvent, token: String?) {
@@ -15,11 +15,11 @@ struct MemoryTimeline {
         }
     }
 
-    /// Oldest first.
+    /// The newer events, oldest first.
     private var live: [Entry] = []
-    /// Before ``live``; newest first.
+    /// The events before ``live``, newest first.
     private var older: [Entry] = []
-    /// Places in ``live`` from 0 up, in ``older`` from -1 down.
+    /// The events' indices: in ``live`` from 0 up, in ``older`` from -1 down.
     private var places: [ByteKey: Int] = [:]
 
     subscript(eventId: String) -> MXEvent? {
@@ -72,7 +72,7 @@ struct MemoryTimeline {
         return relations
     }
 
-    /// - Returns: The token of the oldest event that is left; nil if nothing was trimmed.
+    /// - Returns: The token of the oldest remaining event; `nil` if nothing was trimmed.
     mutating func trim(to count: Int) -> String? {
         guard older.count + live.count > count + count / 4 else { return nil }
         let places = -older.count..<live.count
@@ -81,7 +81,7 @@ struct MemoryTimeline {
         let kept = (cut..<places.upperBound).map(entry)
         self = Self()
         for var entry in kept {
-            entry.event = entry.event.compact  // most of what it came with is gone
+            entry.event = entry.event.compact  // most of the data it shared is gone
             self.places[entry.event.eventId] = live.count
             live.append(entry)
         }

@@ -2,21 +2,21 @@ import Foundation
 import GRDB
 import MatrixProtocol
 
-/// What failures of the database mean. Their words never hold what was to be stored.
+/// Interprets database errors. The messages never contain the data to be stored.
 enum StoreFailure {
-    /// Whether what the database holds is at fault, so that trying again is no use.
+    /// Returns whether the contents of the database are at fault, so retrying is useless.
     static func isDamage(_ error: any Error) -> Bool {
         switch error {
         case let error as DatabaseError:
             switch error.resultCode {
-            // Our statements do not change: that one cannot be prepared, or breaks a constraint, is due to the file.
+            // Our statements are fixed: if one cannot be prepared, or violates a constraint, the file is at fault.
             case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
                 true
             default:
                 false
             }
         case is MatrixError, is EncodingError: false
-        default: true  // StoreDamage, and a value of another type than its column's
+        default: true  // StoreDamage, or a value of the wrong type for its column
         }
     }
 

@@ -2,17 +2,17 @@ import Foundation
 import Glibc
 import MatrixProtocol
 
-/// The folder of one account in a file store, with what may stand in it. Folder and files are for their owner alone,
-/// whatever the process's umask.
+/// The folder of an account in a file store, and its files. Only their owner can access them, whatever the process's
+/// umask.
 struct StoreFolder: Sendable {
     let userId: String
     let path: String
 
     var database: String { path + "/store.sqlite" }
     var lock: String { path + "/lock" }
-    /// A socket of the owner's, if it has one: see ``MXFileStore/agentFolder(of:in:)``.
+    /// The owner's socket, if any: see ``MXFileStore/agentFolder(of:in:)``.
     static let agent = "agent"
-    /// There while the database is known to be damaged.
+    /// A file that exists while the database is known to be damaged.
     private var damage: String { path + "/damaged" }
 
     init(of userId: String, in folder: URL) throws(MatrixError) {
@@ -23,8 +23,8 @@ struct StoreFolder: Sendable {
         path = folder.path + "/" + Self.fileName(of: userId)
     }
 
-    /// One name for each user, safe for any file system: what is not a letter, a digit, `-`, `_` or `.` is written as
-    /// `%` and two digits. Ids that would become too long end in a hash.
+    /// Returns a unique name for each user, safe for any file system: all characters except letters, digits, `-`, `_`
+    /// and `.` are written as `%` and two digits. Ids that would become too long end in a hash.
     static func fileName(of userId: String) -> String {
         let letters = userId.utf8.enumerated().map { index, byte in
             switch byte {
@@ -39,12 +39,12 @@ struct StoreFolder: Sendable {
         }
         let name = letters.joined()
         guard name.utf8.count > 240 else { return name }
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325  // FNV-1a; the database says whose it is
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325  // FNV-1a; the database names its owner
         for byte in userId.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         return name.prefix(220) + "-" + String(hash, radix: 16)
     }
 
-    /// Makes the folder where it is missing.
+    /// Creates the folder if it is missing.
     func make() throws(MatrixError) {
         var missing: [String] = []
         var parent = URL(fileURLWithPath: path)
@@ -59,7 +59,7 @@ struct StoreFolder: Sendable {
         guard chmod(path, 0o700) == 0 else { throw failure("make private the folder", path) }
     }
 
-    /// Opens a file that only its owner can read, and makes it where it is missing.
+    /// Opens a file that only its owner can read, creating it if it is missing.
     func open(_ file: String) throws(MatrixError) -> Int32 {
         let descriptor = Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("open", file) }
@@ -71,7 +71,7 @@ struct StoreFolder: Sendable {
         return descriptor
     }
 
-    /// SQLite gives the files that it makes beside the database the same mode.
+    /// SQLite gives the files that it creates next to the database the same mode.
     func prepareDatabase() throws(MatrixError) {
         Glibc.close(try open(database))
         for file in [database + "-wal", database + "-shm"] where access(file, F_OK) == 0 {
@@ -79,7 +79,7 @@ struct StoreFolder: Sendable {
         }
     }
 
-    /// The main file goes last: what is left beside none belongs to one that is being put aside.
+    /// Deletes the database, main file last: files without a main file belong to a database that is being put aside.
     func removeDatabase() throws(MatrixError) {
         for suffix in Self.suffixes.reversed() { try remove(database + suffix) }
         try remove(damage)
@@ -87,12 +87,12 @@ struct StoreFolder: Sendable {
 
     private static let suffixes = ["", "-wal", "-shm", "-journal"]
 
-    /// What a database is called that is given up, until its keys are in the next one.
+    /// The name of an abandoned database until its keys are in the next one.
     var formerDatabase: String { database + ".former" }
 
     var hasFormerDatabase: Bool { access(formerDatabase, F_OK) == 0 }
 
-    /// Puts the database aside, or goes on with that.
+    /// Puts the database aside, or continues doing so.
     func putDatabaseAside() throws(MatrixError) {
         guard !hasFormerDatabase || access(database, F_OK) != 0 else { return }
         for suffix in Self.suffixes {
@@ -106,13 +106,13 @@ struct StoreFolder: Sendable {
         for suffix in Self.suffixes { try remove(formerDatabase + suffix) }
     }
 
-    /// The lock goes too: ``StoreLock`` knows when it holds one that is not there any more.
+    /// Deletes everything including the lock: ``StoreLock`` detects that the lock it holds no longer exists.
     func removeAll() throws(MatrixError) {
         try removeDatabase()
         try removeFormerDatabase()
         try remove(lock)
         try remove(path + "/" + Self.agent)
-        rmdir(path)  // stays if there is something of another's in it
+        rmdir(path)  // stays if it contains other files
     }
 
     private func remove(_ file: String) throws(MatrixError) {
@@ -121,7 +121,7 @@ struct StoreFolder: Sendable {
 
     var isMarkedAsDamaged: Bool { access(damage, F_OK) == 0 }
 
-    /// For the next to open it. Where this fails the damage will be met again.
+    /// Informs the next process that opens it. If this fails, the damage will be found again.
     func markAsDamaged() {
         guard let descriptor = try? open(damage) else { return }
         Glibc.close(descriptor)

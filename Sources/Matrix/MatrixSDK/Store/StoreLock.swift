@@ -2,15 +2,15 @@ import Basics
 import Glibc
 import MatrixProtocol
 
-/// Holds a store for one process, and in it for one owner, until it goes. The system lets it go with the process, however
-/// that ends.
+/// Holds a store for one process, and in it for one owner, until deallocated. The system releases it when the process
+/// ends, in whatever way.
 final class StoreLock: Sendable {
     private let descriptor: Int32
-    /// What the last owner has noted: see ``note(_:)``.
+    /// The note of the last owner: see ``note(_:)``.
     let formerNote: String?
 
     init(_ folder: StoreFolder) throws(MatrixError) {
-        // Whoever deletes the store deletes the lock file that it holds: a lock on that is none.
+        // Deleting a store deletes its lock file while holding it: a lock on a deleted file is void.
         for _ in 0..<100 {
             try folder.make()
             let descriptor = try folder.open(folder.lock)
@@ -35,15 +35,15 @@ final class StoreLock: Sendable {
     }
 
     deinit {
-        // Closing alone does not do while a child of this process has the descriptor too, between fork and exec.
+        // Closing alone is not enough while a child of this process also has the descriptor, between fork and exec.
         WholeFileLock.release(descriptor)
         Glibc.close(descriptor)
     }
 
-    /// Whether the lock is still the one of the store there.
+    /// Returns whether the lock is still the store's lock file.
     func isHeld(in folder: StoreFolder) -> Bool { Self.isSame(descriptor, folder.lock) }
 
-    /// Who holds it now. It may be different a moment later.
+    /// Returns the current owner, which may change at any moment.
     static func ownership(of folder: StoreFolder) -> StoreOwnership {
         let descriptor = Glibc.open(folder.lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return .free }
@@ -57,10 +57,10 @@ final class StoreLock: Sendable {
             && held.st_dev == there.st_dev
     }
 
-    /// Leaves a word for the next owner, which is not copied with the database alone.
+    /// Leaves a note for the next owner, which is not copied with the database alone.
     func note(_ note: String) { Self.write([String(getpid()), note], to: descriptor) }
 
-    /// Another one for a copy of the file.
+    /// The file's number; a copy of the file has another one.
     var fileNumber: UInt64 {
         var file = stat()
         return fstat(descriptor, &file) == 0 ? UInt64(file.st_ino) : 0

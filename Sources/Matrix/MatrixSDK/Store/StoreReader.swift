@@ -4,7 +4,7 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 
-/// Reads the database. Whatever a damaged one holds makes it throw, never trap.
+/// Reads the database. A damaged one causes errors, never traps.
 struct StoreReader {
     let database: Database
 
@@ -12,12 +12,13 @@ struct StoreReader {
         self.database = database
     }
 
-    /// SQLite's text ends at a zero, and a peer can put one into an id: then it is kept as bytes, which equal no text.
+    /// SQLite's text ends at a zero, which a peer can put into an id: such text is stored as bytes, which equal no
+    /// text.
     static func text(_ text: String) -> DatabaseValue {
         text.utf8.contains(0) ? Data(text.utf8).databaseValue : text.databaseValue
     }
 
-    /// An order of a tag can be larger than any number.
+    /// A decoder that accepts a tag's order larger than any number.
     private static var decoder: JSONBytesDecoder {
         var decoder = JSONBytesDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
@@ -25,7 +26,7 @@ struct StoreReader {
         return decoder
     }
 
-    // MARK: The start
+    // MARK: Opening
 
     func meta(_ name: String) throws -> String? {
         try String.fetchOne(statement("SELECT value FROM meta WHERE name = ?"), arguments: [name])
@@ -35,7 +36,7 @@ struct StoreReader {
 
     static func noteName(_ name: String) -> String { "note." + name }
 
-    /// Whether nothing was committed.
+    /// Returns whether nothing was ever committed.
     func isEmpty() throws -> Bool {
         for table in StoreSchema.tables {
             if try Row.fetchOne(database, sql: "SELECT 1 FROM \(table) LIMIT 1") != nil { return false }
@@ -88,7 +89,7 @@ struct StoreReader {
         return session
     }
 
-    /// Rooms that may have more events than this.
+    /// Returns the rooms that may have more events than this.
     func rooms(withMoreEventsThan count: Int) throws -> [String] {
         try String.fetchAll(statement("SELECT room_id FROM room WHERE event_count > ?"), arguments: [count])
     }
@@ -120,7 +121,7 @@ struct StoreReader {
         return try events(statement(sql), [room, Self.text(type), Self.text(key)], roomId: roomId).first
     }
 
-    /// - Parameter userId: Nil: those of all users.
+    /// - Parameter userId: The user; `nil` for all users.
     func receipts(in roomId: String, of userId: String? = nil) throws -> [MXReceipt] {
         guard let room = try number(of: roomId) else { return [] }
         let sql = "SELECT user_id, event_id, type, thread, ts FROM receipt WHERE room = ?"
@@ -142,9 +143,9 @@ struct StoreReader {
         return receipts
     }
 
-    /// Rooms that we are in whose state names this alias as theirs, the canonical one or another.
+    /// Returns the joined rooms whose state claims this alias, as the canonical one or another.
     func rooms(withAlias alias: String) throws -> [AliasClaim] {
-        // Only what has its words somewhere is read: to decode every summary takes longer than to ask the server.
+        // Only read rooms that contain the alias's text: decoding every summary takes longer than asking the server.
         let rows = try Row.fetchCursor(
             statement(
                 """
@@ -165,7 +166,7 @@ struct StoreReader {
         return claims
     }
 
-    /// Everything that is kept of rooms, but for their summaries.
+    /// Returns all stored data of rooms except their summaries.
     func contents(eventsPerRoom: Int) throws -> MXStoreChanges {
         var contents = MXStoreChanges()
         let numbers = try Row.fetchAll(statement("SELECT number, room_id FROM room"))
@@ -231,7 +232,7 @@ struct StoreReader {
             arguments: [room, Self.text(eventId)])
     }
 
-    /// The places of the oldest and the newest event; nil if there is none.
+    /// Returns the places of the oldest and the newest event, or `nil` if there is none.
     func ends(_ places: TimelinePlaces) throws -> (oldest: Int64, newest: Int64)? {
         let oldest = try Int64.fetchOne(
             statement("SELECT place FROM event WHERE place >= ? AND place <= ? ORDER BY place LIMIT 1"),
@@ -243,7 +244,7 @@ struct StoreReader {
         return (oldest, newest)
     }
 
-    /// Where a timeline can be cut so that this many events stay, and as few more as possible.
+    /// Returns where to cut a timeline so that at least this many events stay, and as few more as possible.
     func cut(
         _ places: TimelinePlaces, keeping count: Int
     ) throws -> (place: Int64, token: String, eventCount: Int64)? {
@@ -272,7 +273,7 @@ struct StoreReader {
         try Data.fetchAll(statement, arguments: arguments).map { try Self.event($0, roomId: roomId) }
     }
 
-    /// The statement gives what was inside of each event, too.
+    /// Reads events with a statement that also returns their decrypted content.
     private func timelineEvents(
         _ statement: Statement, _ arguments: StatementArguments, roomId: String
     ) throws -> [MXEvent] {
@@ -285,7 +286,8 @@ struct StoreReader {
         return events
     }
 
-    /// - Parameter clear: What was inside, or why that is not known; nil if the event is not encrypted.
+    /// - Parameter clear: The decrypted content, or the reason why it is not known; `nil` if the event is not
+    ///   encrypted.
     private static func event(_ json: Data, clear: Data?, roomId: String?) throws -> MXEvent {
         let event = try event(json, roomId: roomId)
         guard let clear else { return event }
@@ -302,7 +304,7 @@ struct StoreReader {
         ).map { SecretBytes($0) }
     }
 
-    /// In the order of the keys' bytes.
+    /// Returns records in the order of their keys' bytes.
     func records(_ kind: RecordKind, scope: String) throws -> [(key: String, state: SecretBytes)] {
         let rows = try Row.fetchCursor(
             statement("SELECT key, state FROM encryption WHERE kind = ? AND scope = ? ORDER BY key"),
@@ -315,8 +317,8 @@ struct StoreReader {
         return records
     }
 
-    /// Those of a damaged database that can be read, to be taken into another one: of each kind from both ends, since a page
-    /// that cannot be read hides what is behind it.
+    /// Returns the readable records of a damaged database, to be moved to another one. Reads each kind from both ends,
+    /// since an unreadable page hides everything behind it.
     func readableRecords() -> RescuedRecords {
         var rescued = RescuedRecords()
         for kind in RecordKind.allCases {
@@ -357,7 +359,7 @@ struct StoreReader {
         return events
     }
 
-    /// What an older version of the library did not know takes its default value.
+    /// Decodes a summary. Fields unknown to an older version of the library get their default values.
     static func summary(_ json: Data, of roomId: String, _ decoder: JSONBytesDecoder) throws(StoreDamage)
         -> MXRoomSummary
     {
@@ -377,13 +379,13 @@ extension String {
     fileprivate var server: Substring? { firstIndex(of: ":").map { self[index(after: $0)...] } }
 }
 
-/// The keys that could be read from a damaged database.
+/// The keys read from a damaged database.
 struct RescuedRecords {
     var records: [RecordKey: SecretBytes] = [:]
-    /// Nothing of them is lost, as far as anybody can say.
+    /// Whether no key is known to be lost.
     var isComplete = true
 
-    /// A sentence about the rescued and the lost keys. It names none of them.
+    /// A sentence about the rescued and the lost keys, without naming any.
     var outcome: String {
         let roomKeys = records.keys.count { $0.kind == .inboundSession }
         let rooms = "\(roomKeys) \(roomKeys == 1 ? "key" : "keys") of encrypted rooms"

@@ -4,7 +4,7 @@ import GRDB
     #error("MatrixSDK needs the package trait SQLiteStores, which is on by default")
 #endif
 
-/// The tables of a file store. What was released is never changed, only migrated.
+/// The tables of a file store. Released versions are never changed, only migrated.
 enum StoreSchema {
     static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
@@ -80,18 +80,18 @@ enum StoreSchema {
         return migrator
     }()
 
-    /// The migrations after which rooms are there, and keys.
+    /// The first migrations with rooms and with keys.
     static let (first, firstWithKeys) = ("1", "3")
 
     static let tables = [
         "meta", "room", "event", "state", "receipt", "account_data", "presence", "outgoing", "to_device", "filter",
         "encryption",
     ]
-    /// Of these, what the server does not send again.
+    /// The tables among them that the server does not send again.
     static let irreplaceable: Set<String> = ["meta", "to_device", "encryption"]
 
-    /// Tables that are not read when a store is opened, with what is asked of them later: preparing it shows whether all
-    /// is there.
+    /// Later queries of tables that are not read when a store is opened. Preparing them shows whether everything is
+    /// there.
     static let checks = [
         "SELECT place, room, event_id, relates_to, token, json, clear FROM event INDEXED BY event_by_id WHERE room = 0",
         "SELECT room, type, state_key, json FROM state",
@@ -100,8 +100,8 @@ enum StoreSchema {
     ]
 }
 
-/// Where the events of a room stand in the table `event`: in 32 bits below the room's number, the oldest first. The first
-/// ever stored takes the middle.
+/// The places of a room's events in the table `event`: 32 bits below the room's number, oldest first. The first event
+/// ever stored is in the middle.
 struct TimelinePlaces {
     let first: Int64
     var last: Int64 { first | 0xFFFF_FFFF }
@@ -113,7 +113,7 @@ struct TimelinePlaces {
     }
 }
 
-/// What a database holds is not what was put there.
+/// The database's contents are not what was stored.
 struct StoreDamage: Error {
     let what: String
 

@@ -3,7 +3,7 @@ import GRDB
 import MatrixEncryption
 import MatrixProtocol
 
-/// Puts changes into the database, inside of one transaction.
+/// Writes changes to the database within one transaction.
 struct StoreWriter {
     let database: Database
     private let encoder = JSONEncoder()
@@ -42,7 +42,7 @@ struct StoreWriter {
         if let token = changes.syncToken { try setMeta("sync_token", token) }
     }
 
-    /// Nil removes.
+    /// Sets a record; `nil` removes it.
     func set(_ state: SecretBytes?, at place: RecordKey) throws {
         let (kind, scope, key) = (
             place.kind.rawValue.databaseValue, Data(place.scope.utf8).databaseValue, Data(place.key.utf8).databaseValue
@@ -63,7 +63,7 @@ struct StoreWriter {
         }
     }
 
-    /// All but whose it is, and what the server will not send again.
+    /// Removes everything except the owner's name and what the server does not send again.
     private func removeEverything() throws {
         for table in StoreSchema.tables where !StoreSchema.irreplaceable.contains(table) {
             try run("DELETE FROM \(table)")
@@ -134,7 +134,7 @@ struct StoreWriter {
         }
     }
 
-    /// - Returns: Whether it was new.
+    /// - Returns: Whether the event was new.
     private func insert(
         _ event: MXEvent, at place: Int64, of places: TimelinePlaces, room: Int64, token: String?
     ) throws -> Bool {
@@ -147,7 +147,7 @@ struct StoreWriter {
         return database.changesCount > 0
     }
 
-    /// - Returns: The new pagination token; nil if nothing was trimmed.
+    /// - Returns: The new pagination token; `nil` if nothing was trimmed.
     func trimTimeline(of roomId: String, to count: Int) throws -> String? {
         let reader = StoreReader(database)
         guard let room = try reader.number(of: roomId), try reader.eventCount(of: room) > count + count / 4,

@@ -2,6 +2,6 @@ import JSONBytes
 import MatrixProtocol
 
 extension MXEvent {
-    /// The event that its `m.relates_to` names, which encrypted events say openly.
+    /// The event named in `m.relates_to`, which encrypted events have in the clear.
     var storedRelation: String? { wireContent["m.relates_to"]?["event_id"]?.string }
 }

@@ -1,15 +1,15 @@
 public import MatrixSDK
 
-/// What a fetcher has loaded, as a value.
+/// The rooms loaded by a fetcher, as a value.
 public struct MXRoomListData: Sendable, Hashable {
-    /// The rooms of all pages that are loaded, in order.
+    /// The rooms of all loaded pages, in order.
     public let rooms: [MXRoomSummary]
-    /// How many rooms make a page.
+    /// The number of rooms per page.
     public let paginationOptions: MXRoomListDataPaginationOptions
-    /// Of what is loaded.
+    /// The counts of the loaded rooms.
     public let counts: MXRoomListDataCounts
 
-    /// - Parameter pages: At least one.
+    /// - Parameter pages: The number of pages, at least 1.
     init(_ all: [ListedRoom], pages: Int, paginationOptions: MXRoomListDataPaginationOptions) {
         self.paginationOptions = paginationOptions
         guard let pageSize = paginationOptions.pageSize else {
@@ -26,33 +26,33 @@ public struct MXRoomListData: Sendable, Hashable {
     /// Counted from 0; 0 without pages.
     public var currentPage: Int { paginationOptions.pageSize.map { max(rooms.count - 1, 0) / $0 } ?? 0 }
 
-    /// Whether there are rooms that are not loaded.
+    /// Whether there are more rooms to load.
     public var hasMoreRooms: Bool { counts.total.map { rooms.count < $0.numberOfRooms } ?? false }
 
-    /// - Parameter index: Of ``rooms``; any other is a mistake of the program, as with an array.
+    /// - Parameter index: An index of ``rooms``; any other is a programming error, as with an array.
     public func room(atIndex index: Int) -> MXRoomSummary { rooms[index] }
 }
 
-/// How much there is of what in a list of rooms.
+/// The counts of a list of rooms.
 public struct MXRoomListDataCounts: Sendable, Hashable {
-    /// How many rooms.
+    /// The number of rooms.
     public let numberOfRooms: Int
-    /// Rooms with messages of our own that could not be sent.
+    /// The number of rooms with messages of the user that could not be sent.
     public let numberOfUnsentRooms: Int
-    /// Rooms with notifications, and invitations.
+    /// The number of rooms with notifications, including invitations.
     public let numberOfNotifiedRooms: Int
-    /// Rooms with messages that name us.
+    /// The number of rooms with messages that mention the user.
     public let numberOfHighlightedRooms: Int
-    /// Notifications of all rooms.
+    /// The number of notifications in all rooms.
     public let numberOfNotifications: UInt
-    /// Messages of all rooms that name us.
+    /// The number of messages in all rooms that mention the user.
     public let numberOfHighlights: UInt
-    /// How many invitations.
+    /// The number of invitations.
     public let numberOfInvitedRooms: Int
-    /// At most one.
+    /// Holds at most one element.
     private let totals: [MXRoomListDataCounts]
 
-    /// The same with the pages that are not loaded; nil without pages.
+    /// The counts including pages that are not loaded; `nil` without pages.
     public var total: MXRoomListDataCounts? { totals.first }
 
     init(_ rooms: some Collection<ListedRoom>, total: MXRoomListDataCounts? = nil) {
@@ -67,7 +67,7 @@ public struct MXRoomListDataCounts: Sendable, Hashable {
         totals = total.map { [$0] } ?? []
     }
 
-    /// The server may count as it likes.
+    /// The server may send any counts.
     private static func sum(_ counts: [Int]) -> UInt {
         counts.reduce(0) { sum, count in
             let (new, isTooMuch) = sum.addingReportingOverflow(UInt(max(count, 0)))

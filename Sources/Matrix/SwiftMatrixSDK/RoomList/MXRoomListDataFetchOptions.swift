@@ -1,6 +1,6 @@
 import Basics
 
-/// What a list of rooms shows, in which order, and how much of it at a time.
+/// The filter, order and pagination of a list of rooms.
 public final class MXRoomListDataFetchOptions: Sendable {
     private struct State: Sendable {
         var filter: MXRoomListDataFilterOptions
@@ -8,17 +8,17 @@ public final class MXRoomListDataFetchOptions: Sendable {
         weak var fetcher: MXRoomListDataFetcher?
     }
 
-    /// How many rooms make a page.
+    /// The number of rooms per page.
     public let paginationOptions: MXRoomListDataPaginationOptions
-    /// Whether lists are made in the background: the delegate tells when one is there.
+    /// Whether lists are created in the background; the delegate is notified of each.
     public let async: Bool
     private let state: Lock<State>
 
     /// - Parameters:
-    ///   - filterOptions: Which rooms.
-    ///   - sortOptions: In which order.
-    ///   - paginationOptions: Rooms of a page.
-    ///   - async: Whether lists are made in the background.
+    ///   - filterOptions: The rooms to list.
+    ///   - sortOptions: The order of the rooms.
+    ///   - paginationOptions: The number of rooms per page.
+    ///   - async: Whether to create lists in the background.
     public init(
         filterOptions: MXRoomListDataFilterOptions, sortOptions: MXRoomListDataSortOptions,
         paginationOptions: MXRoomListDataPaginationOptions = .default, async: Bool = true
@@ -27,13 +27,13 @@ public final class MXRoomListDataFetchOptions: Sendable {
         state = Lock(State(filter: filterOptions, sort: sortOptions))
     }
 
-    /// Which rooms. A change makes the fetcher's list anew.
+    /// The rooms to list. A change recreates the fetcher's list.
     public var filterOptions: MXRoomListDataFilterOptions {
         get { state.withLock { $0.filter } }
         set { change { $0.filter = newValue } }
     }
 
-    /// In which order. A change makes the fetcher's list anew.
+    /// The order of the rooms. A change recreates the fetcher's list.
     public var sortOptions: MXRoomListDataSortOptions {
         get { state.withLock { $0.sort } }
         set { change { $0.sort = newValue } }
@@ -48,22 +48,24 @@ public final class MXRoomListDataFetchOptions: Sendable {
         fetcher?.optionsChanged()
     }
 
-    /// Tells `fetcher` of changes from now on.
+    /// Notifies `fetcher` of changes from now on.
     func serve(_ fetcher: MXRoomListDataFetcher) { state.withLock { $0.fetcher = fetcher } }
 }
 
-/// Which rooms a list shows.
+/// The rooms that a list shows.
 public struct MXRoomListDataFilterOptions: Sendable, Hashable {
-    /// No types.
+    /// An empty set of types.
     public static let emptyDataTypes: MXRoomSummaryDataTypes = []
 
-    /// Only rooms with one of these; empty is all rooms.
+    /// Only show rooms with one of these types; an empty set shows all rooms.
     public var dataTypes: MXRoomSummaryDataTypes
-    /// No rooms with one of these.
+    /// Don't show rooms with one of these types.
     public var notDataTypes: MXRoomSummaryDataTypes
-    /// Only rooms whose name has this in it, whatever its case and accents; nil or empty is all rooms.
+    /// Only show rooms whose name contains this text, ignoring case and accents; `nil` or an empty string shows all
+    /// rooms.
     public var query: String?
-    /// Whether rooms are shown that a space has which we are in. Without it only direct chats and favourites of them are.
+    /// Whether to show rooms that are in a space the user has joined. If false, only direct chats and favourites among
+    /// them are shown.
     public var showAllRoomsInHomeSpace: Bool
     /// Whether a room must have all of ``dataTypes``.
     public var strictMatches: Bool
@@ -79,21 +81,22 @@ public struct MXRoomListDataFilterOptions: Sendable, Hashable {
     }
 }
 
-/// In which order a list shows rooms: by the first of these in which two rooms differ, in the order of the properties.
+/// The order of a list of rooms. The first of these criteria in which two rooms differ decides, in the order of the
+/// properties.
 public struct MXRoomListDataSortOptions: Sendable, Hashable {
-    /// By name, as people sort.
+    /// Sorts by name, as people expect.
     public var alphabetical: Bool
-    /// Invitations before rooms.
+    /// Puts invitations first.
     public var invitesFirst: Bool
-    /// First rooms with messages of our own that could not be sent.
+    /// Puts rooms with unsent messages of the user first.
     public var sentStatus: Bool
-    /// First rooms with messages that name us, then those with other notifications.
+    /// Puts rooms with messages that mention the user first, then rooms with other notifications.
     public var missedNotificationsFirst: Bool
-    /// First rooms with something unread.
+    /// Puts rooms with unread messages first.
     public var unreadMessagesFirst: Bool
-    /// The room with the newest message first.
+    /// Puts the room with the newest message first.
     public var lastEventDate: Bool
-    /// Favourites first, the one with the least order before others.
+    /// Puts favourites first, those with the lowest order before others.
     public var favoriteTag: Bool
 
     /// See the properties.
@@ -107,16 +110,16 @@ public struct MXRoomListDataSortOptions: Sendable, Hashable {
     }
 }
 
-/// How many rooms make a page.
+/// The number of rooms per page.
 public enum MXRoomListDataPaginationOptions: Sendable, Hashable {
-    /// No pages: all rooms at once.
+    /// No pages: shows all rooms at once.
     case none
-    /// Ten.
+    /// Ten rooms.
     case `default`
-    /// So many; less than one is one.
+    /// This number of rooms; less than one counts as one.
     case custom(Int)
 
-    /// Nil for all.
+    /// `nil` for all.
     var pageSize: Int? {
         switch self {
         case .none: nil

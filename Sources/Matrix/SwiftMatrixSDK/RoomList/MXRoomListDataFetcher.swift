@@ -2,26 +2,26 @@ import Basics
 import Dispatch
 import MatrixSDK
 
-/// Told of changes of a list of rooms. On the main thread.
+/// Receives changes of a list of rooms, on the main thread.
 @MainActor
 public protocol MXRoomListDataFetcherDelegate: AnyObject, Sendable {
-    /// The list has changed; ``MXRoomListDataFetcher/data`` may be newer still.
+    /// Called when the list has changed; ``MXRoomListDataFetcher/data`` may be newer still.
     ///
-    /// - Parameter totalCountsChanged: Whether there are more or fewer rooms in all, those of pages that are not loaded
-    ///   included. Always true without pages.
+    /// - Parameter totalCountsChanged: Whether the total number of rooms has changed, including pages that are not
+    ///   loaded. Always true without pages.
     func fetcherDidChangeData(_ fetcher: MXRoomListDataFetcher, totalCountsChanged: Bool)
 }
 
-/// A list of a session's rooms: filtered, in order, page by page, and kept up to date from its first page on. Made by
-/// ``MXRoomListDataManager/fetcher(withOptions:)``.
+/// A list of a session's rooms: filtered, sorted, paginated, and kept up to date once its first page is loaded. Create
+/// it with ``MXRoomListDataManager/fetcher(withOptions:)``.
 ///
-/// It ends when it is stopped or let go of. May be used from any thread.
+/// It ends when it is stopped or released. It may be used from any thread.
 public final class MXRoomListDataFetcher: Sendable {
     private struct State: Sendable {
         var data: MXRoomListData?
         var delegates: [WeakDelegate] = []
         var observer: UUID?
-        /// Whether the list is to be made anew already.
+        /// Whether the list is already scheduled to be recreated.
         var isDue = false
         var isStopped = false
     }
@@ -31,10 +31,10 @@ public final class MXRoomListDataFetcher: Sendable {
         weak var delegate: (any MXRoomListDataFetcherDelegate)?
     }
 
-    /// What is listed, in which order. A change of filter or order is carried out at once.
+    /// The filter and order of the list. Changes take effect at once.
     public let fetchOptions: MXRoomListDataFetchOptions
     private weak let session: MXSession?
-    /// Lists are made here, one at a time; no code of the application runs on it.
+    /// The queue on which lists are created, one at a time. No application code runs on it.
     private let queue = DispatchQueue(label: "matrix.room-list")
     private let state = Lock(State())
 
@@ -49,29 +49,29 @@ public final class MXRoomListDataFetcher: Sendable {
         if let id = state.withLock({ $0.observer }) { session?.stopObserving(id) }
     }
 
-    /// What is loaded; nil before the first page, and after ``stop()``.
+    /// The loaded rooms; `nil` before the first page, and after ``stop()``.
     public var data: MXRoomListData? { state.withLock { $0.data } }
 
     // MARK: Delegates
 
-    /// From now on `delegate` is told of changes. Held weakly: keep a reference to it. One that is gone gets a warning in the
-    /// session's log.
+    /// Adds a delegate to notify of changes. Held weakly: keep a reference to it. If it is gone, the session logs a
+    /// warning.
     public func addDelegate(_ delegate: any MXRoomListDataFetcherDelegate) {
         state.withLock { state in
             let id = ObjectIdentifier(delegate)
-            // One of the same identity that is here already may be gone, and this one in its place.
+            // An existing entry with the same identity may belong to a delegate that is gone.
             state.delegates.removeAll { $0.id == id }
             if !state.isStopped { state.delegates.append(WeakDelegate(id: id, delegate: delegate)) }
         }
         DispatchQueue.main.async { [weak self] in _ = self?.livingDelegates() }
     }
 
-    /// `delegate` is told nothing more.
+    /// Removes a delegate.
     public func removeDelegate(_ delegate: any MXRoomListDataFetcherDelegate) {
         state.withLock { $0.delegates.removeAll { $0.id == ObjectIdentifier(delegate) } }
     }
 
-    /// Nobody is told anything more.
+    /// Removes all delegates.
     public func removeAllDelegates() { state.withLock { $0.delegates = [] } }
 
     private func livingDelegates() -> [any MXRoomListDataFetcherDelegate] {
@@ -88,7 +88,8 @@ public final class MXRoomListDataFetcher: Sendable {
 
     // MARK: Loading
 
-    /// Loads the first page, or one more. Has happened on return, unless ``MXRoomListDataFetchOptions/async`` is set.
+    /// Loads the first page, or the next one. It is loaded on return, unless ``MXRoomListDataFetchOptions/async`` is
+    /// set.
     public func paginate() {
         run { fetcher in
             guard let data = fetcher.data else { return fetcher.load(pages: 1) }
@@ -99,10 +100,10 @@ public final class MXRoomListDataFetcher: Sendable {
     /// Goes back to the first page.
     public func resetPagination() { run { $0.load(pages: 1) } }
 
-    /// Makes the list anew with as many pages as are loaded, the first one at least.
+    /// Recreates the list with the pages loaded so far, at least one.
     public func refresh() { run { $0.reload() } }
 
-    /// Ends the list for good: it holds nothing, and tells nobody.
+    /// Ends the list permanently: it is empty, and notifies no delegate.
     public func stop() {
         let observer = state.withLock { state in
             defer { state = State(isStopped: true) }
@@ -111,12 +112,12 @@ public final class MXRoomListDataFetcher: Sendable {
         if let observer { session?.stopObserving(observer) }
     }
 
-    /// Filter or order are others. A list that has not been begun stays so.
+    /// Called when the filter or order has changed. A list without a first page stays empty.
     func optionsChanged() {
         if data != nil { refresh() }
     }
 
-    /// Many changes that come together cost one new list.
+    /// Combines changes that arrive together into one new list.
     private func roomsChanged() {
         let mustStart = state.withLock { state in
             guard state.data != nil, !state.isDue else { return false }

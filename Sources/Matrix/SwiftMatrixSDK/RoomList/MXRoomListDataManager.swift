@@ -1,6 +1,6 @@
 public import MatrixSDK
 
-/// Makes lists of a session's rooms that keep themselves up to date.
+/// Creates lists of a session's rooms that stay up to date.
 ///
 ///     let options = MXRoomListDataFetchOptions(
 ///         filterOptions: MXRoomListDataFilterOptions(showAllRoomsInHomeSpace: true),
@@ -9,7 +9,7 @@ public import MatrixSDK
 ///     fetcher.addDelegate(self)
 ///     fetcher.paginate()
 ///
-/// May be used from any thread.
+/// It may be used from any thread.
 public final class MXRoomListDataManager: Sendable {
     private weak let configured: MXSession?
 
@@ -17,10 +17,10 @@ public final class MXRoomListDataManager: Sendable {
         configured = session
     }
 
-    /// The session whose rooms are listed; nil when it is gone. Held weakly.
+    /// The session whose rooms are listed; `nil` after it is gone. Held weakly.
     public var session: MXSession? { configured }
 
-    /// A list of its own, which is empty until it is paginated. Keep it: nobody else does.
+    /// Returns a new list, which is empty until you paginate it. Keep a reference to it: nothing else does.
     public func fetcher(withOptions options: MXRoomListDataFetchOptions) -> MXRoomListDataFetcher {
         MXRoomListDataFetcher(options, of: session)
     }
@@ -29,6 +29,6 @@ public final class MXRoomListDataManager: Sendable {
 extension MXSession {
     // Programs for the iOS SDK use it with and without unwrapping.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-    /// Makes lists of the session's rooms. Never nil.
+    /// Creates lists of the session's rooms. Never `nil`.
     public var roomListDataManager: MXRoomListDataManager! { MXRoomListDataManager(self) }
 }

@@ -1,40 +1,40 @@
 public import MatrixSDK
 
-/// What lists of rooms take for a summary.
+/// The type of summaries in lists of rooms.
 public typealias MXRoomSummaryProtocol = MXRoomSummary
 
-/// What sorts of rooms there are; one may be of several.
+/// The types of a room, which may have several.
 public struct MXRoomSummaryDataTypes: OptionSet, Sendable, Hashable {
-    /// The bits of the iOS SDK.
+    /// The bits used by the iOS SDK.
     public let rawValue: Int
 
-    /// See ``rawValue``.
+    /// Creates a set from ``rawValue``.
     public init(rawValue: Int) {
         self.rawValue = rawValue
     }
 
-    /// We are invited.
+    /// The user is invited.
     public static let invited = MXRoomSummaryDataTypes(rawValue: 1 << 0)
-    /// A favourite.
+    /// The room is a favourite.
     public static let favorited = MXRoomSummaryDataTypes(rawValue: 1 << 1)
-    /// A direct chat.
+    /// The room is a direct chat.
     public static let direct = MXRoomSummaryDataTypes(rawValue: 1 << 2)
-    /// Of low priority.
+    /// The room has low priority.
     public static let lowPriority = MXRoomSummaryDataTypes(rawValue: 1 << 3)
-    /// The server's own words.
+    /// The room has notices from the server.
     public static let serverNotice = MXRoomSummaryDataTypes(rawValue: 1 << 4)
-    /// Replaced by another room that we are in.
+    /// The room was replaced by another one that the user has joined.
     public static let hidden = MXRoomSummaryDataTypes(rawValue: 1 << 5)
-    /// A space.
+    /// The room is a space.
     public static let space = MXRoomSummaryDataTypes(rawValue: 1 << 6)
-    /// A room of the iOS SDK's conferences. There are none here.
+    /// A conference room of the iOS SDK. There are none here.
     public static let conferenceUser = MXRoomSummaryDataTypes(rawValue: 1 << 7)
-    /// With notifications.
+    /// The room has notifications.
     public static let unread = MXRoomSummaryDataTypes(rawValue: 1 << 8)
 }
 
 extension MXRoomSummary {
-    /// What sorts of room it is.
+    /// The room's types.
     public var dataTypes: MXRoomSummaryDataTypes {
         var types: MXRoomSummaryDataTypes = []
         if membership == .invite { types.insert(.invited) }
@@ -48,13 +48,13 @@ extension MXRoomSummary {
         return types
     }
 
-    /// Whether it is of one of these sorts.
+    /// Returns whether the room has one of these types.
     public func isTyped(_ types: MXRoomSummaryDataTypes) -> Bool { !dataTypes.isDisjoint(with: types) }
 
-    /// Whether there is something unread, or the user says so.
+    /// Whether the room has unread messages, or the user has marked it as unread.
     public var hasAnyUnread: Bool { localUnreadEventCount > 0 || isMarkedUnread }
-    /// Whether there are notifications.
+    /// Whether the room has notifications.
     public var hasAnyNotification: Bool { notificationCount > 0 }
-    /// Whether there are messages that name us.
+    /// Whether the room has messages that mention the user.
     public var hasAnyHighlight: Bool { highlightCount > 0 }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MatrixSDK
 
-/// Which rooms a list has, in which order.
+/// The filter and order of a list of rooms.
 struct RoomListQuery {
     let filter: MXRoomListDataFilterOptions
     let sort: MXRoomListDataSortOptions
@@ -30,7 +30,7 @@ struct RoomListQuery {
             let order = left.displayName.localizedStandardCompare(right.displayName)
             if order != .orderedSame { return order == .orderedAscending }
         }
-        /// Whether what holds for one of the two puts it first; nil if it holds for both or neither.
+        /// Whether the criterion puts the left room first; `nil` if it holds for both or neither.
         func first(_ isOn: Bool, _ left: Bool, _ right: Bool) -> Bool? { isOn && left != right ? left : nil }
         let claims = [
             first(sort.invitesFirst, left.membership == .invite, right.membership == .invite),
@@ -48,7 +48,7 @@ struct RoomListQuery {
 extension MXRoomSummary {
     fileprivate func isNewer(than other: MXRoomSummary) -> Bool { lastMessageTs > other.lastMessageTs }
 
-    /// Those without an order come behind those with one.
+    /// Favourites without an order come after those with one.
     fileprivate func isFavorite(before other: MXRoomSummary) -> Bool {
         guard let order = tags["m.favourite"] else { return false }
         guard let otherOrder = other.tags["m.favourite"] else { return true }
