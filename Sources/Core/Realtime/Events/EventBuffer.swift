@@ -22,8 +22,8 @@ public enum EventBufferingPolicy: Sendable, Hashable {
 package final class EventBuffer<Element: Sendable>: Sendable {
     package enum Added: Hashable, Sendable {
         case buffered
-        /// Added, and the buffer is now full: stop the source until the `onRoom` closure of ``init(policy:onRoom:)`` is
-        /// called.
+        /// Added, and the buffer is now full: stop the source until the `onRoom` closure of
+        /// ``init(policy:wakeUps:onRoom:)`` is called.
         case full
         case droppedOldest
         /// Not added: the limit is exceeded and the buffer takes no more elements.

@@ -50,7 +50,7 @@ public final class MXCrypto: Sendable {
     public func isRoomEncrypted(_ roomId: String) -> Bool { (try? core.account.isEncrypted(roomId)) ?? false }
 
     /// Sends keys to everyone who may read the room before there is a message, for instance when the user begins to
-    /// type. Takes ten seconds at most.
+    /// type. Waits ten seconds at most for the keys of others, then 20 seconds at most for the homeserver to take ours.
     public func ensureEncryption(inRoom roomId: String) async throws {
         try await core.shareKeys(ofRoom: roomId)
     }
@@ -87,7 +87,7 @@ public final class MXCrypto: Sendable {
     // MARK: Messages
 
     /// Encrypts content to be sent to a room by other means than ``MXRoom``. First sends the keys to everyone who may
-    /// read the room, which takes ten seconds at most.
+    /// read the room, which takes half a minute at most: see ``ensureEncryption(inRoom:)``.
     ///
     /// - Returns: The content of an event of type `m.room.encrypted`.
     /// - Throws: `MatrixError` with code `invalidArgument` if the room is not encrypted, or `identityChanged`.

@@ -41,7 +41,7 @@ package struct OwnershipMachine: Machine {
         case write(SlotWrite)
         /// Report the leader's record with ``slotSeen(_:record:revision:isOfLeader:now:)`` or ``readFailed(_:now:)``.
         case readSlot(Slot)
-        /// Report the leader's heartbeat with ``heartbeatRead(_:_:revision:now:)`` or ``heartbeatReadFailed(_:)``.
+        /// Report the leader's heartbeat with ``heartbeatRead(_:_:revision:now:)`` or ``heartbeatReadFailed(_:now:)``.
         case readHeartbeat(RelayID)
         /// Report the last fence in the stream with ``fenceRead(_:_:now:)`` or ``fenceReadFailed(_:now:)``.
         case readFence(Slot)
@@ -55,7 +55,7 @@ package struct OwnershipMachine: Machine {
         case unprepare(Slot)
         /// Start the slot's sources: it is ours, and its fence is in the stream.
         case start(Slot, term: Int, Predecessor)
-        /// Stop the slot's sources. Call ``drained(_:settled:now:)`` once everything is acknowledged.
+        /// Stop the slot's sources. Call ``drained(_:settled:isWhole:now:)`` once everything is acknowledged.
         case drain(Slot)
         /// Send nothing more of the slot, whatever is waiting: it is no longer ours.
         case drop(Slot)

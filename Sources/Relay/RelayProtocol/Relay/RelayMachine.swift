@@ -18,7 +18,7 @@ package struct RelayMachine: Machine {
         case start(unit: String, Slot, term: Int, OwnershipMachine.Predecessor)
         /// Stop the unit and discard its events.
         case stop(unit: String)
-        /// Stop the unit, and call ``stopped(unit:time:now:)`` when no more events arrive.
+        /// Stop the unit, and call ``stopped(unit:time:isWhole:now:)`` when no more events arrive.
         case finish(unit: String)
         /// Answer with ``ended(_:_:now:)``.
         case send([Outbox.Entry])
