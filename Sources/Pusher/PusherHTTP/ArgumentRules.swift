@@ -1,7 +1,7 @@
 import PusherProtocol
 import Transport
 
-/// What can be known to be refused before it is sent.
+/// Checks of arguments that a server is known to refuse, made before sending.
 package enum ArgumentRules {
     static let maximumEventNameLength = 200
 
@@ -13,7 +13,7 @@ package enum ArgumentRules {
                 .invalidArgument,
                 "the event name has \(name.utf8.count) bytes, at most \(maximumEventNameLength) are allowed")
         }
-        // By bytes, as servers look: a combining mark behind the colon makes another character of it.
+        // Compares bytes, as servers do: a combining mark after the colon would make it another character.
         guard !["pusher:", "pusher_internal:"].contains(where: { name.utf8.starts(with: $0.utf8) }) else {
             throw PusherHTTPError(
                 .invalidArgument, "event names that start with pusher: or pusher_internal: are the server's own")
@@ -46,9 +46,9 @@ package enum ArgumentRules {
 
     package static func userID(_ id: String) throws(PusherHTTPError) { _ = try UserID(id) }
 
-    /// A name as one segment of a path.
+    /// Checks a name that becomes one segment of a path.
     ///
-    /// - Returns: As it was: what the path is signed as is escaped where it is sent.
+    /// - Returns: The name unchanged. The path is signed unescaped and escaped when it is sent.
     static func segment(_ name: String) throws(PusherHTTPError) -> String {
         guard PathSegment(name) != nil, !name.utf8.contains(UInt8(ascii: "/")) else {
             throw PusherHTTPError(

@@ -3,12 +3,13 @@ import Transport
 #if DistributedTracingSupport
     import Tracing
 
-    /// A call of the HTTP API as a client's span, by the names of OpenTelemetry's semantic conventions for HTTP. The span's
-    /// context goes to the server in header fields. No name of a channel or user is in it, and nothing of a body.
+    /// A client span for a call of the HTTP API, named by OpenTelemetry's semantic conventions for HTTP. The span's
+    /// context goes to the server in header fields. The span holds no names of channels or users, and nothing from a
+    /// body.
     struct CallSpan {
         private let span: any Tracing.Span
 
-        /// - Parameter call: The path behind the application's id.
+        /// - Parameter call: The path after the application's id.
         init(method: String, call: String, host: String) {
             let template = "/apps/{app_id}/" + Self.template(of: call)
             span = startSpan("\(method) \(template)", ofKind: .client)
@@ -44,7 +45,7 @@ import Transport
         func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) { fields[key] = value }
     }
 #else
-    /// Stands for the span where the package trait `DistributedTracingSupport` is off.
+    /// A placeholder for the span when the package trait `DistributedTracingSupport` is off.
     struct CallSpan {
         init(method: String, call: String, host: String) {}
         func inject(into fields: inout HTTPFields) {}

@@ -1,8 +1,9 @@
 import Foundation
 
-/// JSON of the caller's own values, by Foundation's encoder: it is once a request, and what servers have come to see.
+/// Encodes the caller's own values as JSON. Uses Foundation's encoder: it runs once per request, and servers expect its
+/// output.
 enum CallersJSON {
-    /// - Parameter what: What the value is, for the error.
+    /// - Parameter what: A description of the value, for the error.
     static func bytes(_ value: some Encodable, of what: String) throws(PusherHTTPError) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]

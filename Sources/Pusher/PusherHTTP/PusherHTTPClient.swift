@@ -4,16 +4,16 @@ import JSONBytes
 import PusherProtocol
 @_exported public import Transport
 
-/// The HTTP API of a server that speaks the Pusher protocol: publishing, channels, users.
+/// A client of the HTTP API of a server that speaks the Pusher protocol: publishing, channels, users.
 ///
 ///     let api = PusherHTTPClient(appID: "3", key: "key", secret: "secret", cluster: "eu")
 ///     try await api.trigger(event: "price", channels: ["prices"], data: #"{"value":1}"#)
 ///     let members = try await api.users(of: "presence-room")
 ///
-/// Connections are kept alive and shared. Calls may be made from any task, and cancelling the task cancels the call.
-/// What cannot be right is not sent: the call then fails with ``PusherHTTPError/Kind-swift.enum/invalidArgument``.
+/// Connections are kept alive and shared. You can make calls from any task; cancelling the task cancels the call. A
+/// call with invalid arguments sends nothing and fails with ``PusherHTTPError/Kind-swift.enum/invalidArgument``.
 public struct PusherHTTPClient: Sendable {
-    /// Signs for the application's auth endpoint, with the same credentials.
+    /// A signer for the application's auth endpoint, with the same credentials.
     public let signer: PusherSigner
     package let maximumDataSize: Int
 
@@ -25,19 +25,21 @@ public struct PusherHTTPClient: Sendable {
     private let timeout: Duration
 
     /// - Parameters:
-    ///   - cluster: A cluster of Pusher Channels; `host` wins over it.
-    ///   - host: Name or address without scheme and port. Without either: the cluster `mt1`.
-    ///   - port: Nil is 443 with TLS and 80 without.
-    ///   - path: A prefix before `/apps`, for servers behind a reverse proxy. It is not part of what is signed,
-    ///     and has no segments of dots.
+    ///   - cluster: A cluster of Pusher Channels; `host` takes precedence.
+    ///   - host: A name or address without scheme and port. Without `host` and `cluster`, the client uses the cluster
+    ///     `mt1`.
+    ///   - port: If `nil`, 443 with TLS and 80 without.
+    ///   - path: A prefix before `/apps`, for servers behind a reverse proxy. It is not signed and must not contain dot
+    ///     segments.
     ///   - caFile: A PEM file of authorities to trust instead of the system's.
-    ///   - pinnedKey: The one key that the server may have: neither who signed its certificate, nor the certificate's name and
-    ///     dates are looked at. Meant for development servers. Without TLS, calls then fail. Nil, the default, is none.
-    ///   - proxy: As in `PusherClientOptions`: nil is what the environment says, empty is none.
-    ///   - encryptionMasterKey: Base64 of 32 bytes, for publishing on encrypted channels. One that cannot be used is
-    ///     reported by the calls that need it.
-    ///   - maximumDataSize: Bytes of data of one event, encrypted if it will be. Servers may allow more than 10,240.
-    ///   - timeout: For a whole call.
+    ///   - pinnedKey: The only key that the server may have. The issuer, name and dates of its certificate are not
+    ///     checked. Meant for development servers. With a pinned key, calls without TLS fail. Defaults to `nil`.
+    ///   - proxy: As in `PusherClientOptions`: `nil` uses the environment's settings, an empty string uses no proxy.
+    ///   - encryptionMasterKey: Base64 of 32 bytes, for publishing on encrypted channels. The calls that need the key
+    ///     report it if it is invalid.
+    ///   - maximumDataSize: The maximum bytes of data in one event, after encryption if it is encrypted. Servers may
+    ///     allow more than 10,240.
+    ///   - timeout: The timeout of a whole call.
     public init(
         appID: String, key: String, secret: String, cluster: String? = nil, host: String? = nil, port: Int? = nil,
         path: String = "", useTLS: Bool = true, caFile: String? = nil, pinnedKey: PublicKeyPin? = nil,
@@ -58,7 +60,7 @@ public struct PusherHTTPClient: Sendable {
 
     // MARK: Requests
 
-    /// What a call with parameters brings.
+    /// Returns the answer to a call with parameters.
     func get<Answer: Decodable>(
         _ call: String, query: [(name: String, value: String)] = [], as type: Answer.Type
     ) async throws(PusherHTTPError) -> Answer {
@@ -69,15 +71,15 @@ public struct PusherHTTPClient: Sendable {
         init(from decoder: any Decoder) {}
     }
 
-    /// The body of the answer to a call with a JSON body; it is JSON, or empty.
+    /// Returns the body of the answer to a call with a JSON body: JSON, or empty.
     ///
-    /// - Parameter isSafeToRepeat: Whether the server may get it twice.
+    /// - Parameter isSafeToRepeat: Whether the call may reach the server twice.
     func post(
         _ call: String, _ value: some Encodable, isSafeToRepeat: Bool = false
     ) async throws(PusherHTTPError) -> [UInt8] {
         let body = try CallersJSON.bytes(value, of: "the request")
         let answer = try await send("POST", call, query: [], body: body, isSafeToRepeat: isSafeToRepeat)
-        // Servers answer different JSON, and some nothing. A page of a proxy or a portal is none of theirs.
+        // Servers answer with different JSON, some with nothing. A page from a proxy or a portal is not their answer.
         if !answer.isEmpty { _ = try Self.decode(AnyAnswer.self, from: answer) }
         return answer
     }
@@ -135,7 +137,7 @@ public struct PusherHTTPClient: Sendable {
         let isPage = response.body.first { $0 > 0x20 } == UInt8(ascii: "<")
         switch response.status {
         case 200, 202: return
-        case 404 where isPage: kind = .unexpectedAnswer  // of another server, or below another path
+        case 404 where isPage: kind = .unexpectedAnswer  // from another server, or below another path
         case 401, 403: kind = .refused
         case 400, 404, 413, 422: kind = .rejected
         case 429, 500...: kind = .serverFailure
@@ -146,7 +148,7 @@ public struct PusherHTTPClient: Sendable {
             kind, status: response.status, "the server answered: \(excerpt(response.body))\(redirect)")
     }
 
-    /// The server's own words, as far as they are words.
+    /// Returns the server's own message if it is readable text.
     private static func excerpt(_ body: [UInt8]) -> String {
         let text = String(decoding: body.prefix(300), as: UTF8.self)
             .components(separatedBy: .controlCharacters.union(.newlines)).joined(separator: " ")

@@ -1,12 +1,12 @@
 import Basics
 import Transport
 
-/// Why a call of the HTTP API failed, or something was not signed. Holds neither the secret nor what was published.
+/// The reason why a call of the HTTP API or a signature failed. Holds neither the secret nor the published data.
 public struct PusherHTTPError: Error, Hashable, Sendable {
     /// The kinds of failure.
     @nonexhaustive
     public enum Kind: String, Hashable, Sendable {
-        /// The call cannot be made like this; nothing was sent or signed.
+        /// The arguments are invalid; nothing was sent or signed.
         case invalidArgument
         /// The server could not be reached, or the connection broke.
         case unreachable
@@ -20,14 +20,14 @@ public struct PusherHTTPError: Error, Hashable, Sendable {
         case unexpectedAnswer
     }
 
-    /// What happened.
+    /// The kind of failure.
     public let kind: Kind
     /// The HTTP status, if the server answered.
     public let status: Int?
-    /// One sentence for people.
+    /// A one-sentence description for people.
     public let message: String
 
-    /// Whether the server may have got the call. Where it is false, repeating the call cannot publish an event twice.
+    /// Whether the server may have received the call. If `false`, repeating the call cannot publish an event twice.
     package let wasSent: Bool
 
     package init(_ kind: Kind, status: Int? = nil, wasSent: Bool = true, _ message: String) {
@@ -37,8 +37,8 @@ public struct PusherHTTPError: Error, Hashable, Sendable {
         self.message = PeerText(message).description
     }
 
-    /// Whether the same call may succeed later. The client does not repeat calls by itself: an event could be
-    /// published twice.
+    /// Whether the same call may succeed later. The client does not retry calls itself, because that could publish an
+    /// event twice.
     public var mayRetry: Bool { kind == .unreachable || kind == .serverFailure }
 }
 

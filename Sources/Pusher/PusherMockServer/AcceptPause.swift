@@ -2,10 +2,10 @@ import Basics
 import Glibc
 package import NIOCore
 
-/// Stops a server's accepting for a second when there is no room for another connection.
+/// Pauses a server's accepting for a second when there is no room for another connection.
 ///
-/// Otherwise NIO would try again and again. `AcceptBackoffHandler` does not help: a listener whose attempt failed keeps
-/// its read pending, and with it the interest in the descriptor, which is always ready.
+/// Otherwise NIO would retry continuously. `AcceptBackoffHandler` does not help: a listener whose attempt failed keeps
+/// its read pending and so stays interested in the descriptor, which is always ready.
 package final class AcceptPause: ChannelInboundHandler {
     package typealias InboundIn = any Channel
 
@@ -23,7 +23,7 @@ package final class AcceptPause: ChannelInboundHandler {
             let listener = context.channel
             try? listener.syncOptions?.setOption(.autoRead, value: false)
             context.eventLoop.assumeIsolated().scheduleTask(in: Self.length) {
-                try? listener.syncOptions?.setOption(.autoRead, value: true)  // unless it is closed by then
+                try? listener.syncOptions?.setOption(.autoRead, value: true)  // unless it has closed
             }
             onPause(error)
         }
@@ -31,7 +31,7 @@ package final class AcceptPause: ChannelInboundHandler {
     }
 }
 
-/// Attempts to accept fail each second for as long as their cause lasts.
+/// Failures to accept, which repeat each second while their cause lasts.
 struct AcceptFailures {
     private static let pause = Duration.seconds(60)
 

@@ -6,7 +6,7 @@ extension MonotonicInstant {
 }
 
 extension TimeAmount {
-    /// At most a year: a timer beyond that would overflow NIO's deadline.
+    /// Limits the duration to a year: a longer timer would overflow NIO's deadline.
     init(bounded duration: Duration) {
         self = .nanoseconds(min(max(duration, .zero), .seconds(365 * 86_400)).wholeNanoseconds)
     }

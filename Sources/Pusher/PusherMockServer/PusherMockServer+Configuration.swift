@@ -1,52 +1,60 @@
 import PusherProtocol
 
 extension PusherMockServer {
-    /// How a server listens and which applications it serves.
+    /// The address and the applications of a server.
     public struct Configuration: Hashable, Sendable {
-        /// At least one; ids and keys are unique. The first is meant wherever a call names no application.
+        /// The applications: at least one, with unique ids and keys. Calls that name no application use the first one.
         public var apps: [App]
-        /// Address to bind. The default, `127.0.0.1`, is reachable from this machine only.
+        /// The address to bind. The default, `127.0.0.1`, is reachable from this machine only.
         public var host: String
-        /// 0 takes any free port; ``PusherMockServer/port`` says which.
+        /// The port to bind. 0 picks any free port; see ``PusherMockServer/port``.
         public var port: Int
-        /// Serves `wss` and `https` instead of `ws` and `http`.
+        /// The certificate to serve `wss` and `https` with, instead of `ws` and `http`.
         public var tls: TLS?
-        /// Stands before `/app/{key}`, as behind a reverse proxy: `/ws` serves `/ws/app/{key}`. HTTP paths may have it.
+        /// A prefix before `/app/{key}`, as behind a reverse proxy: `/ws` serves `/ws/app/{key}`. HTTP paths may also
+        /// have it.
         public var pathPrefix: String
-        /// Whose frames and answers are imitated.
+        /// The server whose frames and answers are imitated.
         public var profile: Profile
-        /// Refuses a connection that names no protocol version (4008); otherwise it is served as version 7. Default: as the
-        /// profile's server does. The vendor's refuses it, and unsupported versions too (4007); soketi and Reverb don't look.
+        /// Whether to refuse a connection that names no protocol version (4008); otherwise it is served as version 7.
+        /// Default: like the profile's server. The vendor's server refuses it, and also unsupported versions (4007);
+        /// soketi and Reverb don't check.
         public var requiresProtocolVersion: Bool?
-        /// Bytes of one incoming message or HTTP body. More closes with 1009, or answers 413.
+        /// The maximum bytes of one incoming message or HTTP body. The server closes with 1009, or answers 413, if
+        /// there are more.
         public var maximumMessageSize: Int
-        /// Header fields that `/pusher/auth` and `/pusher/user-auth` insist on; they answer 403 when one is absent or different.
+        /// Header fields that `/pusher/auth` and `/pusher/user-auth` require; they answer 403 if one is absent or
+        /// different.
         public var requiredAuthHeaders: [String: String]
-        /// Origins whose pages may use `/pusher/auth` and `/pusher/user-auth` in a browser, as `http://localhost:3000`; `*` is
-        /// every origin, then without credentials. Pages of all others are refused (403). Default: none.
+        /// Origins whose pages may use `/pusher/auth` and `/pusher/user-auth` in a browser, such as
+        /// `http://localhost:3000`; `*` allows every origin, without credentials. Pages of other origins are refused
+        /// (403). Default: none.
         public var allowedOrigins: [String]
-        /// Names, without a port, by which clients may reach `/pusher/auth` and `/pusher/user-auth`; `*` is every name.
-        /// IP addresses, `localhost`, names that end in `.localhost`, and ``host`` are always allowed. Any other name in a
-        /// request's `Host` field is refused (403): it may be a web page's own, pointed at this server by its DNS (“DNS
-        /// rebinding”). Default: none.
+        /// Names, without a port, by which clients may reach `/pusher/auth` and `/pusher/user-auth`; `*` allows every
+        /// name. IP addresses, `localhost`, names that end in `.localhost`, and ``host`` are always allowed. Any other
+        /// name in a request's `Host` field is refused (403): it may be the name of a web page whose DNS points to this
+        /// server (“DNS rebinding”). Default: none.
         public var allowedHosts: [String] = []
-        /// How long a connection may take for one HTTP request, from its start or the previous answer to the request's last
-        /// byte. It is closed within a quarter more than this. WebSockets are not affected. Default: 30 s.
+        /// The timeout of one HTTP request, from the connection's start or the previous answer to the request's last
+        /// byte. The server closes the connection after at most a quarter more than this. WebSockets are not affected.
+        /// Default: 30 s.
         public var requestTimeout = Duration.seconds(30)
-        /// Serves `/pusher/auth` and `/pusher/user-auth`, and nothing else: no WebSockets, no HTTP API.
+        /// Whether to serve only `/pusher/auth` and `/pusher/user-auth`: no WebSockets, no HTTP API.
         public var servesAuthOnly: Bool
-        /// What the server does by itself.
+        /// Actions that the server takes automatically.
         public var script: Script?
-        /// Log entries kept for ``PusherMockServer/State/history``; the oldest are forgotten.
+        /// The number of log entries to keep for ``PusherMockServer/State/history``; the oldest are discarded.
         public var historyLimit: Int
-        /// Bytes of all those entries together. Default: 16 MiB.
+        /// The maximum total bytes of those entries. Default: 16 MiB.
         public var maximumHistorySize = 16 << 20
-        /// Bytes that may wait for one client to read them; a client that falls further behind is dropped. Default: 32 MiB.
+        /// The maximum bytes to buffer for one client; a client that falls further behind is disconnected. Default: 32
+        /// MiB.
         public var maximumUnsentSize = 32 << 20
-        /// Sends every message back instead of speaking Pusher's protocol, for tests of the WebSocket alone.
+        /// Whether to echo every message instead of speaking Pusher's protocol, for tests of the WebSocket alone.
         package var echoesMessages = false
 
-        /// Unless told otherwise: one application with default credentials, plain, on a free port of the loopback interface.
+        /// Creates a configuration. By default: one application with default credentials, without TLS, on a free port
+        /// of the loopback interface.
         public init(
             apps: [App] = [App()], host: String = "127.0.0.1", port: Int = 0, tls: TLS? = nil,
             pathPrefix: String = "", profile: Profile = .vendor, requiresProtocolVersion: Bool? = nil,
@@ -70,68 +78,70 @@ extension PusherMockServer {
         }
     }
 
-    /// Where the server's certificate chain and private key are, both PEM. Needs the package trait `MockServerTLS`: without
-    /// it the server does not start.
+    /// The files of the server's certificate chain and private key, both PEM. Requires the package trait
+    /// `MockServerTLS`: without it the server does not start.
     public struct TLS: Hashable, Sendable {
-        /// Leaf first.
+        /// The path of the certificate chain, leaf first.
         public var certificatePath: String
-        /// Of the leaf, not encrypted.
+        /// The path of the leaf's private key, not encrypted.
         public var privateKeyPath: String
 
-        /// Files are read at the start.
+        /// Creates a TLS configuration. The server reads the files when it starts.
         public init(certificatePath: String, privateKeyPath: String) {
             self.certificatePath = certificatePath
             self.privateKeyPath = privateKeyPath
         }
     }
 
-    /// One application: who may use it, and what it allows.
+    /// One application: its credentials and settings.
     public struct App: Hashable, Sendable {
-        /// The id of an application made without one. A number: some server libraries refuse anything else.
+        /// The default id of an application. A number: some server libraries refuse anything else.
         public static let defaultID = "1"
-        /// The key of an application made without one.
+        /// The default key of an application.
         public static let defaultKey = "app-key"
-        /// The secret of an application made without one.
+        /// The default secret of an application.
         public static let defaultSecret = "app-secret"
-        /// The encryption master key of an application made without one: 32 bytes, 0 to 31.
+        /// The default encryption master key of an application: 32 bytes, 0 to 31.
         public static let defaultEncryptionMasterKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-        /// Names the application in the HTTP API: `/apps/{id}`.
+        /// The application's name in the HTTP API: `/apps/{id}`.
         public var id: String
-        /// Names the application everywhere else.
+        /// The application's name everywhere else.
         public var key: String
-        /// Signs and checks.
+        /// The secret for signatures.
         public var secret: String
         /// Base64 of 32 bytes, for encrypted channels: ``PusherMockServer/publish(event:channel:data:)`` encrypts with
-        /// it, and `/pusher/auth` gives out the keys made from it. Default: ``defaultEncryptionMasterKey``. If it is nil,
-        /// the application has no encrypted channels of its own, and what is published to one is passed on unchanged.
+        /// it, and `/pusher/auth` returns the keys derived from it. Default: ``defaultEncryptionMasterKey``. If `nil`,
+        /// the application has no encrypted channels of its own, and events published to one are forwarded unchanged.
         public var encryptionMasterKey: String?
-        /// A disabled application refuses connections (4003) and API calls (403).
+        /// Whether the application is enabled. A disabled application refuses connections (4003) and API calls (403).
         public var isEnabled: Bool
-        /// Refuses plain connections (4000).
+        /// Whether to refuse connections without TLS (4000).
         public var requiresTLS: Bool
-        /// Whether `client-` events are passed on.
+        /// Whether `client-` events are forwarded.
         public var allowsClientEvents: Bool
-        /// Client events that a connection may send in any second; one more is rejected with 4301.
+        /// The maximum number of client events that a connection may send in any second; further ones are rejected with
+        /// 4301.
         public var clientEventRateLimit: Int
-        /// Tells subscribers of all but presence channels how many they are: `pusher_internal:subscription_count`.
+        /// Whether to send subscribers of all but presence channels their number: `pusher_internal:subscription_count`.
         public var sendsSubscriptionCounts: Bool
-        /// How long a cache channel keeps its last event.
+        /// The time for which a cache channel keeps its last event.
         public var cacheLifetime: Duration
-        /// How long a connection has to sign in or to subscribe to a private or presence channel, before it is closed
-        /// with 4009 (“authorized connections”). Nil: it need not.
+        /// The time within which a connection must sign in or subscribe to a private or presence channel, before it is
+        /// closed with 4009 (“authorized connections”). `nil` means no limit.
         public var authorizationTimeout: Duration?
-        /// Nil: nothing is told to anybody.
+        /// The application's webhooks; `nil` for none.
         public var webhooks: Webhooks?
-        /// Told to clients as `activity_timeout`, in seconds. Nil: as the profile does, 120 s or 30 s.
+        /// The `activity_timeout` sent to clients, in seconds. If `nil`, as in the profile: 120 s or 30 s.
         public var activityTimeout: Duration?
-        /// How long a client may be silent before the server pings it. Nil: ``activityTimeout``, if that is given,
-        /// else as the profile does.
+        /// The silence after which the server pings a client. If `nil`, ``activityTimeout`` if set, otherwise as in the
+        /// profile.
         public var pingAfter: Duration?
-        /// How long a pinged client may stay silent before it is closed with 4201.
+        /// The time within which a client must answer a ping before it is closed with 4201.
         public var pongTimeout: Duration
 
-        /// An enabled application with client events, the profile's activity timeout and 30 s to answer a ping.
+        /// Creates an application. By default it is enabled, allows client events, and has the profile's activity
+        /// timeout and 30 s to answer a ping.
         public init(
             id: String = Self.defaultID, key: String = Self.defaultKey, secret: String = Self.defaultSecret,
             encryptionMasterKey: String? = Self.defaultEncryptionMasterKey, isEnabled: Bool = true,
@@ -161,18 +171,18 @@ extension PusherMockServer {
 }
 
 extension PusherMockServer.App: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Id and key, never the secret or the master key.
+    /// A description by id and key, never the secret or the master key.
     public var description: String { "application \(id) with the key \(key)" }
 
-    /// The same as ``description``.
+    /// Same as ``description``.
     public var debugDescription: String { description }
 
-    /// Id and key.
+    /// A mirror of id and key.
     public var customMirror: Mirror { Mirror(self, children: ["id": id, "key": key], displayStyle: .struct) }
 }
 
 extension PusherMockServer.Configuration {
-    /// Finds what ``PusherMockServer/start(_:)`` cannot work with.
+    /// Checks the configuration for errors before ``PusherMockServer/start(_:)``.
     func validate() throws(PusherMockServerError) {
         guard !apps.isEmpty else {
             throw PusherMockServerError(.invalidConfiguration, "a server needs at least one application")

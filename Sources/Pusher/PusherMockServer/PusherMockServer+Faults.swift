@@ -1,18 +1,18 @@
 import PusherProtocol
 
 extension PusherMockServer {
-    /// Makes new connections fail. Faults armed by several calls strike one after the other.
+    /// Makes new connections fail. Faults from several calls strike one after the other.
     ///
     /// - Parameters:
-    ///   - count: how many connections the fault strikes; nil is all from now on.
-    ///   - app: key of the only application meant; nil is any.
+    ///   - count: the number of connections that the fault strikes; `nil` means all from now on.
+    ///   - app: the key of the application to affect; `nil` means any.
     public func failHandshakes(_ fault: HandshakeFault, next count: Int? = nil, app: String? = nil) async {
         await onEventLoop { $0.handshakeFaults.arm(fault, next: count, app: app) }
     }
 
-    /// Makes an established connection go wrong.
+    /// Makes an established connection fail.
     ///
-    /// - Parameter frameCount: text frames that still reach the client before that; 0 is now.
+    /// - Parameter frameCount: the number of text frames that still reach the client before that; 0 means now.
     /// - Throws: ``PusherMockServerError/Code/unknownConnection``.
     public func inject(
         _ fault: ConnectionFault, into socketID: String, afterFrames frameCount: Int = 0
@@ -27,34 +27,35 @@ extension PusherMockServer {
         }
     }
 
-    /// Makes new connections go wrong once they are established.
+    /// Makes new connections fail once they are established.
     ///
     /// - Parameters:
-    ///   - frameCount: text frames that reach the client before that; the first is
+    ///   - frameCount: the number of text frames that reach the client before that; the first is
     ///     `pusher:connection_established`.
-    ///   - count: how many connections the fault strikes; nil is all from now on.
-    ///   - app: key of the only application meant; nil is any.
+    ///   - count: the number of connections that the fault strikes; `nil` means all from now on.
+    ///   - app: the key of the application to affect; `nil` means any.
     public func injectIntoNewConnections(
         _ fault: ConnectionFault, afterFrames frameCount: Int = 1, next count: Int? = nil, app: String? = nil
     ) async {
         await onEventLoop { $0.connectionFaults.arm((fault, frameCount), next: count, app: app) }
     }
 
-    /// Makes `/pusher/auth` and `/pusher/user-auth` answer wrongly. Faults armed by several calls strike one after the other.
+    /// Makes `/pusher/auth` and `/pusher/user-auth` answer incorrectly. Faults from several calls strike one after the
+    /// other.
     ///
     /// - Parameters:
-    ///   - count: how many requests the fault strikes; nil is all from now on.
-    ///   - app: key of the only application meant; nil is any.
+    ///   - count: the number of requests that the fault strikes; `nil` means all from now on.
+    ///   - app: the key of the application to affect; `nil` means any.
     public func failAuth(_ fault: AuthFault, next count: Int? = nil, app: String? = nil) async {
         await onEventLoop { $0.authFaults.arm(fault, next: count, app: app) }
     }
 
-    /// Changes what the keys of an application's encrypted channels are made from, for later events and auth requests.
-    /// A client that has the key of before asks for the new one.
+    /// Changes the master key of an application's encrypted channels, for later events and auth requests. A client with
+    /// the previous channel key requests the new one.
     ///
     /// - Parameters:
-    ///   - base64: of 32 bytes; nil leaves the application without encrypted channels of its own.
-    ///   - app: key of the application; nil is the first one.
+    ///   - base64: Base64 of 32 bytes; `nil` leaves the application without encrypted channels of its own.
+    ///   - app: the key of the application; `nil` means the first one.
     /// - Throws: ``PusherMockServerError/Code/invalidConfiguration`` or ``PusherMockServerError/Code/unknownApp``.
     public func setEncryptionMasterKey(_ base64: String?, app: String? = nil) async throws(PusherMockServerError) {
         if let base64, EncryptionMasterKey(base64: base64) == nil {
@@ -71,8 +72,8 @@ extension PusherMockServer {
         }
     }
 
-    /// Disarms what waits for new connections and requests, and gives auth answers that are held. Connections already
-    /// struck stay so.
+    /// Removes pending faults for new connections and requests, and sends held auth answers. Connections already
+    /// affected stay so.
     public func clearFaults() async {
         await onEventLoop { $0.clearFaults() }
     }

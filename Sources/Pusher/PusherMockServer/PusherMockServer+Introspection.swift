@@ -1,14 +1,14 @@
 import NIOCore
 
 extension PusherMockServer {
-    /// What the server knows now.
+    /// The current state of the server.
     public var state: State {
         get async { await onEventLoop { $0.state } }
     }
 
-    /// Waits until `condition` holds, looking whenever something happened at the server.
+    /// Waits until `condition` holds, checking it whenever something happens at the server.
     ///
-    /// - Returns: false if it did not within `bound`, if the server was stopped or the task cancelled.
+    /// - Returns: False if it does not hold within `bound`, or if the server is stopped or the task is cancelled.
     public func waitFor(
         within bound: Duration = .seconds(30), _ condition: @escaping @Sendable (State) -> Bool
     ) async -> Bool {
@@ -21,12 +21,13 @@ extension PusherMockServer {
         }
     }
 
-    /// The log as it grows, starting with the entries still kept.
+    /// Returns the log as it grows, starting with the stored entries.
     ///
-    /// Each call gives an independent sequence, for one iterator; it ends when the server stops. A consumer that falls more
-    /// than 65,536 entries or 16 MiB behind misses the oldest, and reads ``LogEntry/missed(count:)`` in their place.
+    /// Each call returns an independent sequence, for one iterator; it ends when the server stops. A consumer that
+    /// falls more than 65,536 entries or 16 MiB behind misses the oldest, and receives ``LogEntry/missed(count:)``
+    /// instead.
     ///
-    /// - Parameter isIncluded: Which entries are wanted; called on the server's event loop. Default: all.
+    /// - Parameter isIncluded: A filter of entries, called on the server's event loop. Default: all entries.
     public func log(
         where isIncluded: @escaping @Sendable (LogEntry) -> Bool = { _ in true }
     ) -> AsyncStream<LogEntry> {
@@ -34,7 +35,7 @@ extension PusherMockServer {
         return AsyncStream { await reading.follower.next()?.entry }
     }
 
-    /// The same with the time of each entry, and other bounds.
+    /// Like `log`, but with the time of each entry and other limits.
     package func timedLog(
         limit: Int, maximumSize: Int, where isIncluded: @escaping @Sendable (LogEntry) -> Bool
     ) -> AsyncStream<TimedLogEntry> {
@@ -54,7 +55,7 @@ extension PusherMockServer {
     }
 }
 
-/// Lives as long as the sequence that reads; then the server forgets its reader.
+/// Lives as long as the sequence; when it is released, the server removes the reader.
 private final class LogReading: Sendable {
     let follower: LogFollower
     private let server: PusherMockServer

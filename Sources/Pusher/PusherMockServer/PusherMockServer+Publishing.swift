@@ -1,13 +1,13 @@
 import PusherProtocol
 
 extension PusherMockServer {
-    /// Publishes as the HTTP API would, without its limits. For an encrypted channel of an application with a master
-    /// key the data is encrypted. A cache channel keeps the event for those who subscribe later.
+    /// Publishes like the HTTP API, without its limits. Encrypts the data for an encrypted channel if the application
+    /// has a master key. A cache channel keeps the event for later subscribers.
     ///
     /// - Parameters:
-    ///   - socketID: this connection does not get the event.
-    ///   - app: key of the application; nil is the first one.
-    /// - Returns: how many connections the event went to.
+    ///   - socketID: the connection that does not receive the event.
+    ///   - app: the key of the application; `nil` means the first one.
+    /// - Returns: The number of connections that the event was sent to.
     @discardableResult
     public func publish(
         event: String, channel: String, data: String, except socketID: String? = nil, app: String? = nil

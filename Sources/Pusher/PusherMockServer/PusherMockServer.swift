@@ -16,12 +16,12 @@ import NIOWebSocket
 ///     await server.stop()
 ///
 /// One port serves WebSockets (`/app/{key}`), the HTTP API (`/apps/{id}/…`) and auth endpoints (`/pusher/auth` and
-/// `/pusher/user-auth`) that sign whatever they are asked: not for production. A server runs until ``stop()``, also if
-/// nothing refers to it.
+/// `/pusher/user-auth`) that sign every request: not for production. A server runs until ``stop()``, even without
+/// references to it.
 public final class PusherMockServer: Sendable {
-    /// As given, with the port that was really bound: starting with it again after ``stop()`` takes the same port.
+    /// The configuration with the port actually bound: starting with it again after ``stop()`` uses the same port.
     public let configuration: Configuration
-    /// One loop for everything: it gives all that happens one order.
+    /// A single loop, which gives all events one order.
     private let eventLoop: any EventLoop
     private let core: NIOLoopBound<ServerCore>
     private let listener: any Channel
@@ -35,10 +35,10 @@ public final class PusherMockServer: Sendable {
         self.listener = listener
     }
 
-    /// Binds the port and serves from then on.
+    /// Binds the port and starts serving.
     ///
-    /// - Throws: if the configuration contradicts itself, a certificate or private key cannot be used, or the address cannot
-    ///   be bound; ``PusherMockServerError/code`` tells which.
+    /// - Throws: An error if the configuration is inconsistent, a certificate or private key is unusable, or the
+    ///   address cannot be bound; see ``PusherMockServerError/code``.
     public static func start(_ configuration: Configuration = Configuration()) async throws(PusherMockServerError)
         -> PusherMockServer
     {
@@ -74,12 +74,12 @@ public final class PusherMockServer: Sendable {
         return PusherMockServer(configuration: configuration, eventLoop: eventLoop, core: core, listener: listener)
     }
 
-    /// The address that is bound.
+    /// The bound address.
     public var host: String { configuration.host }
-    /// The port that was bound, also if any was asked for.
+    /// The bound port, even if the configuration's port is 0.
     public var port: Int { configuration.port }
 
-    /// Whether only this machine can reach the server. The address that was bound decides, not the host's name.
+    /// Whether only this machine can reach the server. Depends on the bound address, not on the host's name.
     package var isOnLoopback: Bool {
         guard let address = listener.localAddress?.ipAddress else { return false }
         return address == "::1" || address.hasPrefix("127.")
@@ -87,7 +87,7 @@ public final class PusherMockServer: Sendable {
 
     /// Stops listening and drops every connection without a close frame, as if the process had been killed.
     ///
-    /// When it returns, all connections are gone and the port is free. Stopping twice does nothing.
+    /// When it returns, all connections are closed and the port is free. Stopping a second time does nothing.
     public func stop() async {
         try? await listener.close().get()
         let connections = await onEventLoop { $0.stop() }
@@ -95,7 +95,7 @@ public final class PusherMockServer: Sendable {
         await onEventLoop { $0.finish() }
     }
 
-    /// Runs `body` on the event loop, where all state lives.
+    /// Runs `body` on the event loop, which owns all state.
     func onEventLoop<Result: Sendable>(_ body: @escaping @Sendable (ServerCore) -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             eventLoop.execute { continuation.resume(returning: body(self.core.value)) }

@@ -3,23 +3,23 @@ import Glibc
 import NIOCore
 import Transport
 
-/// Why a server did not start, or why a call could not be carried out.
+/// The reason why a server did not start or a call failed.
 public struct PusherMockServerError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kinds of failure.
     @nonexhaustive
     public enum Code: Hashable, Sendable {
         case invalidConfiguration
         /// A script is malformed; the message names the step.
         case invalidScript
-        /// The certificate cannot be read, or is none.
+        /// The certificate cannot be read, or is invalid.
         case certificate
-        /// The private key cannot be read, is none, is encrypted, or belongs to another certificate.
+        /// The private key cannot be read, is invalid or encrypted, or belongs to another certificate.
         case privateKey
         /// This build has no TLS: the package trait `MockServerTLS` is off.
         case tlsUnavailable
-        /// Another program uses the port. Port 0 takes any free one.
+        /// Another program uses the port. Port 0 picks any free one.
         case portInUse
-        /// The system keeps the port for privileged programs, as it does with those below 1024.
+        /// The system reserves the port for privileged programs, like those below 1024.
         case portNotPermitted
         /// The host is not an address of this machine, or its name cannot be resolved.
         case addressUnavailable
@@ -30,9 +30,9 @@ public struct PusherMockServerError: Error, Hashable, Sendable, CustomStringConv
         case unknownApp
     }
 
-    /// What kind of failure this is.
+    /// The kind of failure.
     public let code: Code
-    /// For people; names what it happened to.
+    /// A description for people, which names the affected object.
     public let message: String
 
     init(_ code: Code, _ message: String) {
@@ -45,7 +45,7 @@ public struct PusherMockServerError: Error, Hashable, Sendable, CustomStringConv
 }
 
 extension PusherMockServerError {
-    /// Why an address cannot be bound, from what the system or NIO says.
+    /// Returns the error for an address that cannot be bound, from an error of the system or NIO.
     static func cannotListen(on host: String, port: Int, because error: any Error) -> Self {
         let what = "cannot listen on \(host.contains(":") ? "[\(host)]" : host):\(port)"
         guard let code = (error as? IOError)?.errnoCode else {

@@ -3,8 +3,8 @@ import Foundation
 import NIOCore
 import PusherProtocol
 
-/// Joins the connections to the applications' logic. Everything in it happens on one event loop, so that what one
-/// client is told and what another is told have one order, and nothing needs a lock.
+/// Connects the connections to the applications' logic. Everything happens on one event loop, so messages to different
+/// clients have one order, and nothing needs a lock.
 final class ServerCore {
     let configuration: PusherMockServer.Configuration
     let eventLoop: any EventLoop
@@ -20,7 +20,7 @@ final class ServerCore {
     private(set) var isStopped = false
     private var webhookSenders: [Int: WebhookSender] = [:]
     private var heldAnswers: HeldAnswers?
-    /// When each application is asked next without anything happening to it.
+    /// The next deadline of each application.
     private var deadlines: [Int: MonotonicInstant] = [:]
 
     var eventLog: EventLog
@@ -47,7 +47,7 @@ final class ServerCore {
         }
     }
 
-    /// For what no application has a part in.
+    /// A frame writer for messages that concern no application.
     var frames: FrameWriter { FrameWriter(profile: configuration.profile) }
 
     var state: PusherMockServer.State {
@@ -62,7 +62,7 @@ final class ServerCore {
         stateChanged()
     }
 
-    /// Looks at what is waited for, once for all that happens before the event loop gets to it.
+    /// Schedules one check of the waiters for all changes before the event loop runs it.
     private func stateChanged() {
         guard waiters.needCheck() else { return }
         eventLoop.assumeIsolated().execute { self.waiters.check(self.state) }
@@ -70,7 +70,7 @@ final class ServerCore {
 
     // MARK: TCP connections
 
-    /// Says whether the connection may live.
+    /// Returns whether to keep the connection.
     func accepted(_ channel: any Channel) -> Bool {
         guard !isStopped, handshakeFaults.take(app: nil, where: { $0 == .refuseConnection }) == nil else {
             return false
@@ -86,13 +86,13 @@ final class ServerCore {
         return true
     }
 
-    /// The system has no room for another connection.
+    /// Records that the system has no room for another connection.
     func acceptFailed(_ error: IOError) {
         guard acceptFailures.isWorthTelling(now: .now) else { return }
         log(.acceptingPaused(reason: String(cString: strerror(error.errnoCode))))
     }
 
-    /// From now on a connection has so long to send a request.
+    /// Starts the timeout for a connection's next request.
     func awaitRequest(on channel: any Channel) {
         requestDeadlines.start(for: ObjectIdentifier(channel), now: .now)
         watchRequests()
@@ -102,8 +102,8 @@ final class ServerCore {
         requestDeadlines.met(by: ObjectIdentifier(channel))
     }
 
-    /// One timer for all connections, as long as one is awaited: starting and stopping one for each request would cost more
-    /// the more connections there are.
+    /// Runs one timer for all connections while a request is awaited: a timer per request would cost more with more
+    /// connections.
     private func watchRequests() {
         guard !isWatchingRequests, !requestDeadlines.isEmpty, !isStopped else { return }
         isWatchingRequests = true
@@ -114,7 +114,7 @@ final class ServerCore {
         }
     }
 
-    /// Drops every connection. The futures are done when they are gone.
+    /// Drops every connection. The futures complete when the connections are closed.
     func stop() -> [EventLoopFuture<Void>] {
         isStopped = true
         let channels = Array(tcpConnections.values)
@@ -133,7 +133,7 @@ final class ServerCore {
         stateChanged()
     }
 
-    /// Ends the sequences of log entries and answers whoever still waits.
+    /// Ends the sequences of log entries and completes the remaining waiters.
     func finish() {
         eventLog.finish()
         waiters.giveUp()
@@ -141,7 +141,8 @@ final class ServerCore {
 
     // MARK: WebSockets
 
-    /// Random first part, so that ids of two servers differ; counted second part, so that ids of one server do.
+    /// Returns a new id. Its first part is random, so that ids of two servers differ; the second is a counter, so that
+    /// ids of one server differ.
     func makeSocketID() -> SocketID {
         socketCount += 1
         guard let socketID = SocketID("\(UInt32.random(in: 1 ... .max)).\(socketCount)") else {
@@ -181,7 +182,7 @@ final class ServerCore {
 
     var openConnections: [WebSocketHandler] { sockets.values.map(\.connection) }
 
-    /// The application of a connection, if it is still open; nil stands for the first application.
+    /// Returns the application of a connection, if it is still open; pass `nil` for the first application.
     func applicationIndex(of socketID: String?) -> Int? {
         guard let socketID else { return applications.indices.first }
         return SocketID(socketID).flatMap { sockets[$0]?.application }
@@ -189,12 +190,12 @@ final class ServerCore {
 
     // MARK: Applications
 
-    /// The application with this key; nil is the first.
+    /// Returns the application with this key; pass `nil` for the first one.
     func index(ofApp key: String?) -> Int? {
         key == nil ? applications.indices.first : applications.firstIndex { $0.app.key == key }
     }
 
-    /// Lets something happen to an application and carries out what follows from it.
+    /// Changes an application's state and carries out the resulting actions.
     @discardableResult
     func change<Result>(_ index: Int, _ body: (inout ApplicationState) -> Result) -> Result {
         let result = body(&applications[index])
@@ -203,7 +204,7 @@ final class ServerCore {
         return result
     }
 
-    /// Data for an encrypted channel is encrypted if the application has a master key.
+    /// Publishes an event. Encrypts the data for an encrypted channel if the application has a master key.
     @discardableResult
     func publish(event: String, channel: String, data: String, except excluded: SocketID? = nil, on index: Int) -> Int {
         let key = (try? ChannelName(channel)).flatMap { applications[index].encryptionKey(of: $0) }
@@ -212,7 +213,7 @@ final class ServerCore {
         return change(index) { $0.publish(publication, now: .now) }
     }
 
-    /// Each recipient of frames is flushed once.
+    /// Carries out actions. Flushes each recipient of frames once.
     private func carryOut(_ actions: [ServerAction], of index: Int) {
         var recipients: [[SocketID]] = []
         var told: [WebhookEvent] = []
@@ -244,7 +245,7 @@ final class ServerCore {
         else { return }
         deadlines[index] = deadline
         eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: deadline - .now)) {
-            guard self.deadlines[index] == deadline else { return }  // an earlier one took its place
+            guard self.deadlines[index] == deadline else { return }  // replaced by an earlier one
             self.deadlines[index] = nil
             self.change(index) { $0.deadlinePassed(now: .now) }
         }
@@ -334,7 +335,7 @@ final class ServerCore {
         return .whenReleased(promise.futureResult)
     }
 
-    /// Gives the answers that are held, if any.
+    /// Sends the held answers, if any.
     func releaseAnswers() {
         heldAnswers?.giveAll()
         heldAnswers = nil

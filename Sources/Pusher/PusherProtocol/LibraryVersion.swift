@@ -1,4 +1,4 @@
-/// What clients tell servers of themselves.
+/// The name and version that clients report to servers.
 package enum LibraryVersion {
     package static let current = "0.1.0"
 }

@@ -1,4 +1,4 @@
-// `import PusherSwift` alone is enough: these make the types in its signatures usable.
+// These exports make the types in PusherSwift's signatures usable with `import PusherSwift` alone.
 @_exported public import Foundation
 @_exported public import FoundationNetworking
 @_exported public import JSONBytes

@@ -9,24 +9,24 @@ public import Realtime
 ///     pusher.subscribe("prices").bind(eventName: "price") { event in print(event.data ?? "") }
 ///     pusher.connect()
 ///
-/// The client runs as long as this object lives: dropping the last reference closes the connection, ends every
-/// sequence and stops every callback. It may be used from any thread; calls return at once, and what they cause
-/// happens in the order of the calls.
+/// The client runs as long as this object lives: releasing the last reference closes the connection, ends every
+/// sequence and stops every callback. You can use it from any thread. Calls return at once, and their effects happen in
+/// the order of the calls.
 public final class Pusher: Sendable {
     /// The version of this library.
     public static let version = LibraryVersion.current
 
-    /// The connection and what can be set on it.
+    /// The connection and its settings.
     public let connection: PusherConnection
-    /// The user that the client can be signed in as.
+    /// The user that the client can sign in as.
     public let user: PusherUser
     let core: ClientCore
 
-    /// Makes a client that is not connected yet.
+    /// Creates a client that is not connected yet.
     ///
     /// - Parameters:
     ///   - key: The application's key.
-    ///   - options: A wrong option (an impossible host, say) shows as an error when connecting.
+    ///   - options: An invalid option, such as an impossible host, is reported as an error when the client connects.
     public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
         core = ClientCore(key: key, options: options)
         connection = PusherConnection(core)
@@ -37,25 +37,25 @@ public final class Pusher: Sendable {
         core.shutDown()
     }
 
-    /// Told what happens. Held weakly: see ``PusherConnection/delegate``.
+    /// An object that is notified of what happens. Held weakly: see ``PusherConnection/delegate``.
     public var delegate: (any PusherDelegate)? {
         get { connection.delegate }
         set { connection.delegate = newValue }
     }
 
-    /// Connects, and stays connected until ``disconnect()``. While a retry is waited for: tries now. Nothing to do
-    /// when connected or connecting.
+    /// Connects, and stays connected until ``disconnect()``. If a retry is pending, it happens now. Does nothing when
+    /// connected or connecting.
     public func connect() { connection.connect() }
 
-    /// Disconnects, or stops trying to connect. Subscriptions are remembered for the next ``connect()``.
+    /// Disconnects, or stops trying to connect. Subscriptions are kept for the next ``connect()``.
     public func disconnect() { connection.disconnect() }
 
-    /// Goes to another cluster, or another server of any kind, with all channels and bindings; over a new connection at
-    /// once unless disconnected.
+    /// Switches to another cluster, or any other server, and keeps all channels and bindings. Reconnects at once unless
+    /// disconnected.
     ///
     /// - Parameters:
-    ///   - key: The application's key there; nil keeps it.
-    ///   - host: Where it is; port, path and TLS stay as they are, unless it is a URL, which says them.
+    ///   - key: The application's key on the new server; pass `nil` to keep the current key.
+    ///   - host: The new server. Port, path and TLS don't change unless this is a URL, which sets them.
     public func switchCluster(key: String? = nil, host: PusherHost) {
         core.perform { machine, now in
             var endpoint = machine.endpoint
@@ -70,17 +70,18 @@ public final class Pusher: Sendable {
 
     // MARK: Channels
 
-    /// Subscribes to a channel, now or when connected, and again after every reconnect.
+    /// Subscribes to a channel, now or once connected, and again after every reconnect.
     ///
-    /// A channel that is subscribed or on the way is returned as it is; one that failed is tried again. A name that
-    /// breaks the protocol's rules is reported as an error, and the channel returned stays unsubscribed.
+    /// Returns the existing channel if it is subscribed or subscribing, and retries a channel whose subscription
+    /// failed. A name that breaks the protocol's rules is reported as an error, and the returned channel stays
+    /// unsubscribed.
     ///
     /// - Parameters:
-    ///   - auth: A signature that the application has already, used once.
-    ///   - onMemberAdded: Called when a user arrives, on presence channels.
-    ///   - onMemberRemoved: Called when a user has left, on presence channels.
+    ///   - auth: A signature that the application already has, used once.
+    ///   - onMemberAdded: Called when a user joins a presence channel.
+    ///   - onMemberRemoved: Called when a user has left a presence channel.
     ///   - onSubscriptionCountChanged: Called with the number of connections subscribed to the channel, if the server
-    ///     tells.
+    ///     reports it.
     @preconcurrency
     @discardableResult
     public func subscribe(
@@ -96,7 +97,7 @@ public final class Pusher: Sendable {
                 subscriptionCountChanged: onSubscriptionCountChanged, auth: auth))
     }
 
-    /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
+    /// Subscribes to a channel, like ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
     @preconcurrency
     @discardableResult
     public func subscribe(
@@ -126,7 +127,8 @@ public final class Pusher: Sendable {
                 subscriptionCountChanged: onSubscriptionCountChanged, auth: auth))
     }
 
-    /// The same as ``subscribeToPresenceChannel(channelName:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
+    /// Subscribes to a presence channel, like
+    /// ``subscribeToPresenceChannel(channelName:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
     @preconcurrency
     @discardableResult
     public func subscribeToPresenceChannel(
@@ -140,8 +142,8 @@ public final class Pusher: Sendable {
             onSubscriptionCountChanged: onSubscriptionCountChanged)
     }
 
-    /// Unsubscribes: no event of the channel is delivered once this has returned to the callback queue, and its
-    /// bindings are gone. Unknown names are fine.
+    /// Unsubscribes from a channel and removes its bindings. Once this has returned to the callback queue, no event of
+    /// the channel is delivered. Ignores unknown names.
     public func unsubscribe(_ channelName: String) { core.unsubscribe(from: channelName) }
 
     /// Unsubscribes from every channel.
@@ -149,9 +151,9 @@ public final class Pusher: Sendable {
 
     // MARK: Global bindings
 
-    /// Calls back for every event of every channel, before the channel's own bindings. Includes the protocol's public
-    /// events such as `pusher:subscription_succeeded`, `pusher:member_added`, `pusher:ping` and `pusher:error`. The
-    /// delegate and ``errors`` tell of all errors, not only of those that the server sends.
+    /// Calls back for every event of every channel, before the channel's own bindings. This includes the protocol's
+    /// public events, such as `pusher:subscription_succeeded`, `pusher:member_added`, `pusher:ping` and `pusher:error`.
+    /// The delegate and ``errors`` report all errors, not only those that the server sends.
     ///
     /// - Returns: The id for ``unbind(callbackId:)``.
     @preconcurrency
@@ -160,7 +162,8 @@ public final class Pusher: Sendable {
         core.bindGlobally(eventCallback)
     }
 
-    /// The same with the whole message as a dictionary: `event`, `channel`, `data` (parsed if it is JSON) and `user_id`.
+    /// Like ``bind(eventCallback:)``, but with the whole message as a dictionary: `event`, `channel`, `data` (parsed if
+    /// it is JSON) and `user_id`.
     @_disfavoredOverload
     @preconcurrency
     @discardableResult
@@ -168,21 +171,21 @@ public final class Pusher: Sendable {
         core.bindGlobally(message: callback)
     }
 
-    /// Unbinds one global binding. An unknown id unbinds nothing.
+    /// Removes one global binding. Ignores an unknown id.
     public func unbind(callbackId: String) { core.unbindGlobally(callbackId) }
 
-    /// Unbinds all global bindings.
+    /// Removes all global bindings.
     public func unbindAll() { core.hub.unbindAll(from: nil) }
 
-    /// Every event of every channel, as ``bind(eventCallback:)`` gets them.
+    /// Returns every event of every channel, as ``bind(eventCallback:)`` delivers them.
     public func events(buffering policy: EventBufferingPolicy = .default) -> EventSequence<PusherEvent> {
         core.events(on: nil, channelName: nil, named: nil, policy: policy)
     }
 
-    /// Everything that goes wrong, failed subscriptions and sign-ins included. Keeps the newest 1,024 for a slow reader.
+    /// All errors, including failed subscriptions and sign-ins. Buffers the newest 1,024 for a slow reader.
     public var errors: EventSequence<PusherError> { core.observe { $0.error } }
 
-    /// The times in which channels missed events. Keeps the newest 65,536 for a slow reader. See
+    /// The periods in which channels may have missed events. Buffers the newest 65,536 for a slow reader. See
     /// ``PusherChannel/onGap``.
     public var gaps: EventSequence<PusherGap> {
         core.observe(limit: 65_536) { notice in
@@ -193,7 +196,7 @@ public final class Pusher: Sendable {
 }
 
 extension ClientMachine.Notice {
-    /// The error that this notice tells of.
+    /// The error that this notice reports.
     var error: PusherError? {
         switch self {
         case .error(let error), .subscriptionFailed(_, let error, _, _), .signInFailed(let error, _),

@@ -1,27 +1,27 @@
 import Transport
 
-/// Compression of messages (permessage-deflate, RFC 7692). It is offered to the server, which may decline.
+/// Compression of messages (permessage-deflate, RFC 7692). The client offers it to the server, which may decline.
 ///
-/// It saves bytes where events are large, and costs processor time and, with the default windows, about 300 KiB of memory
-/// for each connection. Who can see the sizes of messages and have text of their own in them can guess what else is in
-/// them: leave compression off where secrets share messages with what others wrote.
+/// Compression saves bytes if events are large. It costs processor time and, with the default windows, about 300 KiB of
+/// memory per connection. An attacker who sees the sizes of messages and controls part of their text can guess the
+/// rest: leave compression off if messages mix secrets with text from others.
 ///
-/// Nothing is decompressed beyond ``PusherClientOptions/maximumMessageSize``. With ``serverNoContextTakeover`` a message
-/// that is larger is skipped. Without, later messages may refer to it: the connection is closed with 1009, and the client
-/// connects again without compression.
+/// The client decompresses nothing beyond ``PusherClientOptions/maximumMessageSize``. With ``serverNoContextTakeover``
+/// it skips a larger message. Without it, later messages may refer to that message, so the client closes the connection
+/// with 1009 and reconnects without compression.
 public struct PusherCompression: Sendable, Hashable {
-    /// Whether the server is to compress each message by itself: less is saved. A server that is asked and does not agree
-    /// to this is not connected to. Default: no.
+    /// Whether the server must compress each message independently, which saves less. If the server does not agree, the
+    /// client does not connect. Default: no.
     public var serverNoContextTakeover = false
-    /// Whether this client compresses each message by itself. Default: no.
+    /// Whether this client compresses each message independently. Default: no.
     public var clientNoContextTakeover = false
-    /// Base-2 logarithm of the bytes that the server may look back, 8 to 15. A server that is asked for less than 15 and
-    /// does not agree is not connected to. Default: 15.
+    /// The base-2 logarithm of the server's window in bytes, 8 to 15. If the server does not agree to less than 15, the
+    /// client does not connect. Default: 15.
     public var serverMaxWindowBits = 15
-    /// Base-2 logarithm of the bytes that this client may look back, 9 to 15; the server may ask for less. Default: 15.
+    /// The base-2 logarithm of this client's window in bytes, 9 to 15; the server may ask for less. Default: 15.
     public var clientMaxWindowBits = 15
 
-    /// What servers grant most often: contexts kept, windows of 32 KiB.
+    /// Creates the settings that servers grant most often: context takeover, windows of 32 KiB.
     public init() {}
 }
 

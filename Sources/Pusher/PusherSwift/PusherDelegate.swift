@@ -3,12 +3,12 @@ public import FoundationNetworking
 public import PusherProtocol
 public import Realtime
 
-/// Told what happens to a client, on its callback queue, in order with the events. Every method has a default that
-/// does nothing.
+/// A delegate that is notified of what happens to a client, on its callback queue, in order with the events. Every
+/// method has a default that does nothing.
 @preconcurrency
 public protocol PusherDelegate: AnyObject, Sendable {
-    /// Every step of the connection and every message that is received or sent, for debugging: the names of events and
-    /// channels, and sizes. No payloads or secrets.
+    /// Reports every step of the connection and every message received or sent, for debugging: the names of events and
+    /// channels, and sizes. Contains no payloads or secrets.
     func debugLog(message: String)
     /// The connection changed its state.
     func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
@@ -18,15 +18,15 @@ public protocol PusherDelegate: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - response: The answer of the auth endpoint, if there was one.
-    ///   - data: The answer's body. It may hold what is not meant for logs.
+    ///   - data: The answer's body. It may hold data that does not belong in logs.
     ///   - error: Its `NSUnderlyingErrorKey` is the ``PusherError``.
     func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?)
-    /// An event of an encrypted channel could not be decrypted, not even with a key asked for anew, and was dropped.
-    /// Told to ``receivedError(error:)`` as well.
+    /// An event of an encrypted channel could not be decrypted, not even with a newly requested key, and was dropped.
+    /// Also reported to ``receivedError(error:)``.
     ///
-    /// - Parameter data: As it came: encrypted, or whatever it was.
+    /// - Parameter data: The data as received.
     func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
-    /// Everything else that went wrong.
+    /// Any other error occurred.
     func receivedError(error: PusherError)
 }
 

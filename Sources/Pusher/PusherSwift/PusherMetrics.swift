@@ -4,12 +4,12 @@ import PusherProtocol
 #if MetricsSupport
     public import Metrics
 
-    /// What a client counts with swift-metrics. Without one nothing is counted and nothing is spent.
+    /// Metrics that a client records with swift-metrics. Without them, nothing is recorded at no cost.
     ///
     /// Labels, after the prefix: `messages.received`, `bytes.received`, `messages.sent`, `events.received`, `errors`,
     /// `events.dropped` (undecryptable, of unknown channels, malformed, or too many for a sequence), `reconnects`,
-    /// `reading.holds` (sequences and callbacks that have stopped receiving for longer than the activity timeout), and the
-    /// timers `ping.latency` and `reading.held` (how long such a hold has lasted in the end).
+    /// `reading.holds` (sequences and callbacks that have stopped receiving for longer than the activity timeout), and
+    /// the timers `ping.latency` and `reading.held` (the total duration of such a hold).
     public struct PusherMetrics: Sendable {
         private let messagesReceived: Counter
         private let bytesReceived: Counter
@@ -23,9 +23,9 @@ import PusherProtocol
         private let readingHeld: Metrics.Timer
 
         /// - Parameters:
-        ///   - prefix: Stands before each label.
-        ///   - dimensions: Of every metric, to tell clients apart.
-        ///   - factory: Default: the one that the program has bootstrapped.
+        ///   - prefix: A prefix for each label.
+        ///   - dimensions: Dimensions of every metric, to tell clients apart.
+        ///   - factory: The metrics factory. Default: the one that the program has bootstrapped.
         public init(
             prefix: String = "pusher.client", dimensions: [(String, String)] = [],
             factory: any MetricsFactory = MetricsSystem.factory
@@ -57,7 +57,7 @@ import PusherProtocol
 
         func dropped() { eventsDropped.increment() }
 
-        /// Counts a batch on its way to the callbacks.
+        /// Records a batch on its way to the callbacks.
         func delivered(_ notices: [ClientMachine.Notice]) {
             var events = 0
             for notice in notices {
@@ -82,11 +82,11 @@ import PusherProtocol
     }
 
     extension PusherError {
-        /// Undecryptable events have a notice of their own.
+        /// Undecryptable events have their own notice.
         fileprivate var isOfDroppedEvent: Bool { kind == .malformedMessage || kind == .unknownChannel }
     }
 #else
-    /// Stands for what counts where the package trait `MetricsSupport` is off: there is never one.
+    /// A placeholder when the package trait `MetricsSupport` is off; never instantiated.
     struct PusherMetrics: Sendable {
         func received(messages: Int, bytes: Int) {}
         func sent() {}

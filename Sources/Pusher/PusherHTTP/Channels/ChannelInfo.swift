@@ -1,13 +1,13 @@
 extension PusherHTTPClient {
-    /// What the server told of a channel. Counts are taken apart from delivery and need not match it.
+    /// Attributes of a channel as the server reported them. Counts are independent of delivery and may not match it.
     public struct ChannelInfo: Hashable, Sendable {
-        /// Whether anybody is subscribed. Nil where the server does not say: in the answers to publishing.
+        /// Whether the channel has subscribers. `nil` in answers to publishing, where the server does not report it.
         public var isOccupied: Bool?
-        /// Users of a presence channel, if asked for.
+        /// The number of users on a presence channel, if requested.
         public var userCount: Int?
-        /// Connections on another channel, if asked for.
+        /// The number of connections on another channel, if requested.
         public var subscriptionCount: Int?
-        /// The event that a cache channel keeps, if asked for; nil also if it keeps none.
+        /// The event that a cache channel stores, if requested; also `nil` if it stores none.
         public var cache: CachedEvent?
 
         init(isOccupied: Bool? = nil, userCount: Int? = nil, subscriptionCount: Int? = nil, cache: CachedEvent? = nil) {
@@ -18,11 +18,11 @@ extension PusherHTTPClient {
         }
     }
 
-    /// The event that a cache channel gives to new subscribers.
+    /// The event that a cache channel sends to new subscribers.
     public struct CachedEvent: Hashable, Sendable, Decodable {
         /// The data as published.
         public let data: String
-        /// For how many more seconds it is kept.
+        /// The number of seconds for which the server still keeps it.
         public let ttl: Int?
     }
 }
@@ -36,7 +36,7 @@ extension PusherHTTPClient.ChannelInfo: Decodable {
     }
 }
 
-/// Channels in the answer to a call.
+/// The channels in the answer to a call.
 struct ChannelList: Decodable {
     let channels: [String: PusherHTTPClient.ChannelInfo]
 
@@ -46,7 +46,7 @@ struct ChannelList: Decodable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        // Servers written in PHP give [] for an object without members.
+        // Servers written in PHP encode an object without members as [].
         let isEmptyArray = (try? container.nestedUnkeyedContainer(forKey: .channels).count) == 0
         channels =
             isEmptyArray ? [:] : try container.decode([String: PusherHTTPClient.ChannelInfo].self, forKey: .channels)

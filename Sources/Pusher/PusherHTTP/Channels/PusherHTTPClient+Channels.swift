@@ -1,11 +1,12 @@
 import PusherProtocol
 
 extension PusherHTTPClient {
-    /// The occupied channels, by name.
+    /// Returns the occupied channels, by name.
     ///
     /// - Parameters:
-    ///   - prefix: Only the channels whose names start so.
-    ///   - info: What to tell of each. Servers tell `userCount` only with a prefix that starts with `presence-`.
+    ///   - prefix: Only list channels whose names start with this prefix.
+    ///   - info: The attributes to report for each channel. Servers report `userCount` only if the prefix starts with
+    ///     `presence-`.
     public func channels(
         prefix: String? = nil, info: Set<ChannelAttribute> = []
     ) async throws(PusherHTTPError) -> [String: ChannelInfo] {
@@ -19,7 +20,7 @@ extension PusherHTTPClient {
         }
     }
 
-    /// What the server knows of a channel, occupied or not.
+    /// Returns the attributes of a channel, occupied or not.
     public func channel(
         _ channel: String, info: Set<ChannelAttribute> = []
     ) async throws(PusherHTTPError) -> ChannelInfo {

@@ -1,5 +1,5 @@
 extension PusherHTTPClient {
-    /// One event of a ``triggerBatch(_:)``.
+    /// One event in a call of ``triggerBatch(_:)``.
     public struct BatchEvent: Hashable, Sendable {
         /// The channel to publish on.
         public var channel: String
@@ -7,12 +7,12 @@ extension PusherHTTPClient {
         public var event: String
         /// Any text; JSON by convention.
         public var data: String
-        /// A connection that does not get the event.
+        /// The connection that does not receive the event.
         public var socketID: String?
-        /// What to tell of the channel.
+        /// The attributes of the channel to report.
         public var info: Set<ChannelAttribute>
 
-        /// An event with text.
+        /// Creates an event with text.
         public init(
             channel: String, event: String, data: String, socketID: String? = nil, info: Set<ChannelAttribute> = []
         ) {
@@ -23,7 +23,7 @@ extension PusherHTTPClient {
             self.info = info
         }
 
-        /// An event with a value as JSON; throws if it cannot be written so.
+        /// Creates an event with a value as JSON; throws if the value cannot be encoded.
         public init(
             channel: String, event: String, json value: some Encodable, socketID: String? = nil,
             info: Set<ChannelAttribute> = []

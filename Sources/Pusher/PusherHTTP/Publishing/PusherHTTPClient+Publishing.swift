@@ -1,19 +1,19 @@
 import PusherProtocol
 
 extension PusherHTTPClient {
-    /// Channels that one ``trigger(event:channels:data:socketID:info:)`` may name.
+    /// The maximum number of channels in one ``trigger(event:channels:data:socketID:info:)``.
     public static let maximumChannels = 100
-    /// Events that one ``triggerBatch(_:)`` may hold.
+    /// The maximum number of events in one ``triggerBatch(_:)``.
     public static let maximumBatch = 10
 
-    /// Publishes an event on channels. For an encrypted channel, which then must be the only one, the data is encrypted.
+    /// Publishes an event on channels. Encrypts the data for an encrypted channel, which must then be the only channel.
     ///
     /// - Parameters:
     ///   - event: At most 200 bytes; `pusher:` and `pusher_internal:` are reserved.
     ///   - data: Any text; JSON by convention.
-    ///   - socketID: A connection that does not get the event, usually the one that caused it.
-    ///   - info: What to tell of the channels.
-    /// - Returns: What `info` asked for, by channel; empty without it, and from a server that does not tell.
+    ///   - socketID: A connection that does not receive the event, usually the one that caused it.
+    ///   - info: The attributes of the channels to report.
+    /// - Returns: The requested attributes by channel; empty without `info`, or if the server does not report them.
     @discardableResult
     public func trigger(
         event: String, channels: [String], data: String, socketID: String? = nil, info: Set<ChannelAttribute> = []
@@ -34,7 +34,7 @@ extension PusherHTTPClient {
                 info: info.parameter))
     }
 
-    /// Publishes a value as JSON on channels; otherwise as ``trigger(event:channels:data:socketID:info:)``.
+    /// Publishes a value as JSON on channels. Otherwise like ``trigger(event:channels:data:socketID:info:)``.
     @discardableResult
     public func trigger(
         event: String, channels: [String], json value: some Encodable, socketID: String? = nil,
@@ -46,7 +46,7 @@ extension PusherHTTPClient {
 
     /// Publishes an event to every connection that is signed in as a user.
     ///
-    /// - Parameter user: 1 to 200 of the characters that channel names have.
+    /// - Parameter user: 1 to 200 of the characters allowed in channel names.
     public func trigger(event: String, toUser user: String, data: String) async throws(PusherHTTPError) {
         let channel = ChannelName.serverToUserPrefix + (try UserID(user).string)
         _ = try await publish(
@@ -64,8 +64,8 @@ extension PusherHTTPClient {
 
     /// Publishes several events in one call, in order.
     ///
-    /// - Returns: What each event's `info` asked for, in the order of the events; empty if none did, and from a server that
-    ///   does not tell.
+    /// - Returns: The attributes that each event's `info` requested, in the order of the events; empty if no event
+    ///   requested any, or if the server does not report them.
     @discardableResult
     public func triggerBatch(_ events: [BatchEvent]) async throws(PusherHTTPError) -> [ChannelInfo] {
         guard !events.isEmpty, events.count <= Self.maximumBatch else {
@@ -113,11 +113,11 @@ extension PusherHTTPClient {
 
     private func publish(_ publication: Publication) async throws(PusherHTTPError) -> [String: ChannelInfo] {
         let answer = try await post("events", publication)
-        // It is published: an answer without the infos is no failure, which would make callers publish it again.
+        // The event is published. Don't fail if the answer lacks the attributes: callers would publish it again.
         return publication.info == nil ? [:] : (try? Self.decode(ChannelList.self, from: answer).channels) ?? [:]
     }
 
-    /// What is sent for `data`: on an encrypted channel nobody but its members can read it.
+    /// Returns the payload to send for `data`: encrypted on an encrypted channel, so that only its members can read it.
     private func payload(_ data: String, for channel: ChannelName) throws(PusherHTTPError) -> String {
         guard channel.kind == .encrypted else { return try ArgumentRules.data(data, atMost: maximumDataSize) }
         let encrypted = try signer.key(of: channel).encrypt(data)

@@ -1,37 +1,37 @@
 import JSONBytes
 import PusherProtocol
 
-/// Answers for an application's auth endpoint, which decides who may subscribe to what.
+/// Signs answers for an application's auth endpoint, which decides who may subscribe to which channels.
 ///
 ///     let signer = PusherSigner(key: "key", secret: "secret")
 ///     let body = try signer.authorizeChannel(socketID: "1.2", channel: "private-orders")
 ///     // answer 200 with this JSON
 ///
-/// Whether the user may is for the endpoint to check, before it calls. What must not be signed throws a
+/// The endpoint must check the user's permission before it calls the signer. A request that must not be signed throws a
 /// ``PusherHTTPError`` of kind ``PusherHTTPError/Kind-swift.enum/invalidArgument``.
 public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     let credentials: AppCredentials
     private let encryptionMasterKey: String?
 
-    /// - Parameter encryptionMasterKey: Base64 of 32 bytes, for encrypted channels. One that cannot be used is reported
-    ///   by the calls that need it.
+    /// - Parameter encryptionMasterKey: Base64 of 32 bytes, for encrypted channels. The calls that need the key report
+    ///   it if it is invalid.
     public init(key: String, secret: String, encryptionMasterKey: String? = nil) {
         credentials = AppCredentials(key: key, secret: secret)
         self.encryptionMasterKey = encryptionMasterKey
     }
 
-    /// Neither secret nor master key.
+    /// A description without the secret and the master key.
     public var description: String { "a signer with the \(credentials)" }
 
-    /// Nothing but the description.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The answer for a private, encrypted or presence channel, as JSON text.
+    /// Returns the answer for a private, encrypted or presence channel, as JSON text.
     ///
     /// - Parameters:
-    ///   - socketID: The connection, as the client tells it.
-    ///   - userID: Who it is; a presence channel needs it. The protocol allows 128 characters.
-    ///   - userInfo: What the other members shall know of the user. The protocol allows 1 KB.
+    ///   - socketID: The connection, as reported by the client.
+    ///   - userID: The user's id, required for a presence channel. The protocol allows 128 characters.
+    ///   - userInfo: Information about the user for the other members. The protocol allows 1 KB.
     public func authorizeChannel(
         socketID: String, channel: String, userID: String? = nil, userInfo: (any Encodable)? = nil
     ) throws(PusherHTTPError) -> String {
@@ -45,9 +45,9 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         return try authorizeChannel(socketID: socketID, channel: channel, channelData: data)
     }
 
-    /// The answer for a channel with `channel_data` that is there already.
+    /// Returns the answer for a channel with existing `channel_data`.
     ///
-    /// - Parameter channelData: A JSON object with `user_id`. It is signed and answered as it is.
+    /// - Parameter channelData: A JSON object with `user_id`. It is signed and returned unchanged.
     public func authorizeChannel(
         socketID: String, channel: String, channelData: String?
     ) throws(PusherHTTPError) -> String {
@@ -77,12 +77,12 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         ])
     }
 
-    /// The answer for a user who signs in, as JSON text.
+    /// Returns the answer for a user who signs in, as JSON text.
     ///
     /// - Parameters:
-    ///   - userID: 1 to 200 of the characters that channel names have.
-    ///   - userInfo: What is known of the user; goes to the user's own connection.
-    ///   - watchlist: Ids of users whose coming and going the connection is told. Servers take 100.
+    ///   - userID: 1 to 200 of the characters allowed in channel names.
+    ///   - userInfo: Information about the user, sent to the user's own connection.
+    ///   - watchlist: Ids of users whose online status is reported to the connection. Servers accept 100.
     public func authenticateUser(
         socketID: String, userID: String, userInfo: (any Encodable)? = nil, watchlist: [String] = []
     ) throws(PusherHTTPError) -> String {
@@ -93,9 +93,9 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         return try authenticateUser(socketID: socketID, userData: data)
     }
 
-    /// The answer for a user who signs in with `user_data` that is there already.
+    /// Returns the answer for a user who signs in with existing `user_data`.
     ///
-    /// - Parameter userData: A JSON object with `id`, a string. It is signed and answered as it is.
+    /// - Parameter userData: A JSON object with `id`, a string. It is signed and returned unchanged.
     public func authenticateUser(socketID: String, userData: String) throws(PusherHTTPError) -> String {
         let socketID = try Self.socketID(socketID)
         guard let user = JSON.object(userData)?["id"] as? String else {
@@ -106,7 +106,7 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         return Self.object([("auth", JSONString.quoted(auth)), ("user_data", JSONString.quoted(userData))])
     }
 
-    /// The key that the members of an encrypted channel share.
+    /// Returns the key that the members of an encrypted channel share.
     func key(of channel: ChannelName) throws(PusherHTTPError) -> ChannelKey {
         guard let encryptionMasterKey else {
             throw PusherHTTPError(.invalidArgument, "an encrypted channel needs an encryptionMasterKey")
@@ -131,7 +131,7 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         object([("id", JSONString.quoted(userID)), ("user_info", userInfo), ("watchlist", watchlist)])
     }
 
-    /// Members with JSON text, in this order; without those that have none.
+    /// Returns an object of the members that have JSON text, in this order.
     private static func object(_ members: [(name: String, json: String?)]) -> String {
         let members = members.compactMap { member in member.json.map { "\(JSONString.quoted(member.name)):\($0)" } }
         return "{\(members.joined(separator: ","))}"

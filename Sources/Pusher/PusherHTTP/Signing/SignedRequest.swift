@@ -6,13 +6,13 @@ import Transport
 /// Builds the requests of the HTTP API (Pusher HTTP API, “Authentication”).
 struct SignedRequest {
     let method: String
-    /// Below the host, not escaped: `/apps/3/events`.
+    /// The path below the host, not escaped: `/apps/3/events`.
     let path: String
     /// The call's own parameters.
     var query: [(name: String, value: String)] = []
     var body: [UInt8] = []
 
-    /// Path and query, signed and escaped, ready to follow the host.
+    /// Returns path and query, signed and escaped, ready to append to the host.
     ///
     /// - Parameter timestamp: Seconds since 1970; the server accepts ten minutes to either side.
     func target(credentials: AppCredentials, timestamp: Int) -> String {
@@ -27,7 +27,8 @@ struct SignedRequest {
         return "\(escapedPath)?\(query)"
     }
 
-    /// What RFC 3986 allows in a path stays as it is: some servers verify the path as it comes, others unescaped.
+    /// The path with only the characters escaped that RFC 3986 does not allow: some servers verify the path as
+    /// received, others unescaped.
     private var escapedPath: String {
         path.addingPercentEncoding(withAllowedCharacters: Self.pathCharacters) ?? path.percentEncoded
     }

@@ -1,14 +1,14 @@
 import PusherProtocol
 
 extension PusherHTTPClient {
-    /// The ids of the users on a presence channel; empty if nobody is there.
+    /// Returns the ids of the users on a presence channel; empty if there are none.
     public func users(of channel: String) async throws(PusherHTTPError) -> [String] {
         struct Answer: Decodable {
             struct User: Decodable {
                 let id: Identifier
             }
 
-            /// Some servers say null for nobody.
+            /// Some servers send null if there are no users.
             let users: [User]?
         }
         let name = try ArgumentRules.channelName(channel)
@@ -19,7 +19,7 @@ extension PusherHTTPClient {
         return answer.users?.map(\.id.string) ?? []
     }
 
-    /// Closes every connection that is signed in as a user. The user may come back: stop signing for them first.
+    /// Closes every connection that is signed in as a user. The user may reconnect, so stop signing for them first.
     public func terminateConnections(ofUser user: String) async throws(PusherHTTPError) {
         let user = try ArgumentRules.segment(try UserID(user).string)
         _ = try await post("users/\(user)/terminate_connections", [String: String](), isSafeToRepeat: true)

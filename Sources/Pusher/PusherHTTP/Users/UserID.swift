@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// The id of a user who signs in: 1 to 200 of the characters that channel names have.
+/// The id of a user who signs in: 1 to 200 of the characters allowed in channel names.
 struct UserID {
     static let maximumLength = ChannelName.maximumUserIDLength
 

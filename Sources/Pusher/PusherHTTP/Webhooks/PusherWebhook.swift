@@ -2,7 +2,7 @@ import Basics
 public import Foundation
 import PusherProtocol
 
-/// A request that the server made to the application's webhook URL, verified.
+/// A verified request from the server to the application's webhook URL.
 ///
 ///     let webhook = try PusherWebhook(
 ///         body: bytes, key: headers["X-Pusher-Key"], signature: headers["X-Pusher-Signature"],
@@ -11,26 +11,26 @@ import PusherProtocol
 ///         if case .channelVacated(let channel) = event { … }
 ///     }
 ///
-/// Answer 2xx, or the server sends the same again.
+/// Answer with 2xx, or the server repeats the request.
 public struct PusherWebhook: Hashable, Sendable {
-    /// Milliseconds since 1970 when the server made the request.
+    /// The time at which the server made the request, in milliseconds since 1970.
     public let timeMilliseconds: Int
-    /// What happened, in order.
+    /// The events, in order.
     public let events: [PusherWebhookEvent]
 
-    /// When the server made the request.
+    /// The time at which the server made the request.
     public var time: Date { Date(timeIntervalSince1970: Double(timeMilliseconds) / 1000) }
 
-    /// Verifies, then reads.
+    /// Verifies the signature, then parses the body.
     ///
     /// - Parameters:
-    ///   - body: The body as it came, byte for byte: reading and writing the JSON again breaks the signature.
+    ///   - body: The body as received, byte for byte. Parsing and re-encoding the JSON breaks the signature.
     ///   - key: The header `X-Pusher-Key`.
     ///   - signature: The header `X-Pusher-Signature`.
-    ///   - secrets: The secret of each key that may sign. While keys are rotated there are several.
+    ///   - secrets: The secret of each key that may sign. There are several while keys are rotated.
     ///   - encryptionMasterKey: Base64 of 32 bytes, to decrypt client events of encrypted channels.
-    ///   - maximumAge: Refuse what is further than this from `now`, before or after it, so that nobody can send an old
-    ///     request again. Default: ten minutes. With nil any age is accepted: then remember what you have taken.
+    ///   - maximumAge: The maximum time before or after `now`, which prevents replays of old requests. Default: ten
+    ///     minutes. `nil` accepts any age: then keep track of the requests that you have handled.
     /// - Throws: ``PusherWebhookError``.
     public init(
         body: some Sequence<UInt8>, key: String?, signature: String?, secrets: [String: String],
@@ -60,7 +60,7 @@ public struct PusherWebhook: Hashable, Sendable {
         guard let now = Int64(exactly: (now.timeIntervalSince1970 * 1000).rounded()) else {
             throw PusherWebhookError(.invalidArgument, "the present time is not one that can be compared with")
         }
-        // Durations hold the difference of any two such numbers.
+        // A Duration can hold the difference of any two such numbers.
         let age = Duration.milliseconds(now) - .milliseconds(time)
         let seconds = age.components.seconds
         if age > maximumAge { throw PusherWebhookError(.outdated, "the webhook was made \(seconds) seconds ago") }

@@ -1,26 +1,26 @@
 import Basics
 import Transport
 
-/// Why a webhook was not accepted. Holds nothing of the body and no secret.
+/// The reason why a webhook was rejected. Holds no secret and nothing from the body.
 public struct PusherWebhookError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reasons.
     @nonexhaustive
     public enum Kind: String, Hashable, Sendable {
         /// `X-Pusher-Key` is absent or names no key of the application.
         case unknownKey
-        /// `X-Pusher-Signature` is absent or is not that of the body.
+        /// `X-Pusher-Signature` is absent or does not match the body.
         case wrongSignature
         /// The signature is right, but the body is not a webhook.
         case malformed
         /// The signature is right, but the webhook is older or newer than allowed.
         case outdated
-        /// It cannot be verified like this, whatever it holds.
+        /// The arguments are invalid, so no webhook could be verified.
         case invalidArgument
     }
 
-    /// What happened.
+    /// The kind of failure.
     public let kind: Kind
-    /// One sentence for people.
+    /// A one-sentence description for people.
     public let message: String
 
     init(_ kind: Kind, _ message: String) {

@@ -8,17 +8,17 @@ public enum PusherWebhookEvent: Hashable, Sendable {
     case channelOccupied(channel: String)
     /// The last connection left.
     case channelVacated(channel: String)
-    /// A user came to a presence channel.
+    /// A user joined a presence channel.
     case memberAdded(channel: String, userID: String)
     /// A user left a presence channel.
     case memberRemoved(channel: String, userID: String)
     /// A client published an event.
     case clientEvent(ClientEvent)
-    /// Somebody subscribed to a cache channel that keeps no event.
+    /// A client subscribed to a cache channel that stores no event.
     case cacheMiss(channel: String)
     /// The number of connections on a channel changed.
     case subscriptionCount(channel: String, count: Int)
-    /// Anything else, as JSON text: a name from later than this library, or an event that lacks what its name promises.
+    /// Any other event, as JSON text: one with a name newer than this library, or one that lacks required members.
     case unknown(name: String?, json: String)
 
     /// An event that a client published.
@@ -27,13 +27,13 @@ public enum PusherWebhookEvent: Hashable, Sendable {
         public let channel: String
         /// The event's name.
         public let event: String
-        /// The data as text, decrypted if it could be; nil if there is none.
+        /// The data as text, decrypted if possible; `nil` if there is none.
         public let data: String?
-        /// The data is still encrypted: there was no master key, or it does not open it.
+        /// Whether the data is still encrypted: there was no master key, or it is the wrong one.
         public let isEncrypted: Bool
         /// The connection that published it.
         public let socketID: String?
-        /// Its user, on presence channels.
+        /// The user of that connection, on presence channels.
         public let userID: String?
     }
 
@@ -57,7 +57,7 @@ public enum PusherWebhookEvent: Hashable, Sendable {
         case "subscription_count":
             return JSON.integer(object["subscription_count"]).map { .subscriptionCount(channel: channel, count: $0) }
         case "client_event": return ClientEvent(object, channel: channel, masterKey: masterKey).map { .clientEvent($0) }
-        default: return nil  // the names are the server's
+        default: return nil  // the server defines the names
         }
     }
 }

@@ -4,7 +4,7 @@ import PusherProtocol
 extension ApplicationState {
     /// Sends an event from the application's server to all subscribers but the excluded one; a cache channel keeps it.
     ///
-    /// - Returns: how many connections it goes to.
+    /// - Returns: The number of connections that it is sent to.
     @discardableResult
     mutating func publish(
         _ publication: Publication, from origin: PusherMockServer.PublishedEvent.Origin = .server,

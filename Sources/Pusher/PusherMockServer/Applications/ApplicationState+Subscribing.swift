@@ -28,7 +28,7 @@ extension ApplicationState {
         }
     }
 
-    // MARK: Whether it may subscribe
+    // MARK: Permission to subscribe
 
     private func authorizedChannel(
         _ request: ClientMessage.Subscription, socketID: SocketID
@@ -94,7 +94,7 @@ extension ApplicationState {
         return member
     }
 
-    // MARK: Coming and going
+    // MARK: Joining and leaving
 
     private mutating func join(
         _ name: ChannelName, _ socketID: SocketID, as member: PresenceMember?, now: MonotonicInstant

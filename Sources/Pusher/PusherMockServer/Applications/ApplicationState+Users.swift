@@ -66,12 +66,12 @@ extension ApplicationState {
         send(frames.watchlist(online: [], offline: [user.string]), to: watchers(of: user, except: socketID))
     }
 
-    /// - Parameter socketID: knows already.
+    /// - Parameter socketID: a connection that already knows.
     private func watchers(of user: ByteKey, except socketID: SocketID) -> [SocketID] {
         connections.filter { $0.key != socketID && $0.value.user?.watchlist.contains(user) == true }.map(\.key)
     }
 
-    /// Closes every connection that is signed in as `user`; the user may come back.
+    /// Closes every connection that is signed in as `user`; the user may reconnect.
     mutating func terminateConnections(of user: String) {
         for socketID in (users[user] ?? []).sorted(by: { $0.string < $1.string }) {
             close(socketID, code: 4009, reason: "You got disconnected by the app.")

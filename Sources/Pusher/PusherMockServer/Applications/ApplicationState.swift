@@ -1,21 +1,21 @@
 import Basics
 import PusherProtocol
 
-/// Everything one application knows: who is connected, and to what subscribed. Holds no socket, clock or task.
+/// The whole state of one application: its connections and their subscriptions. Holds no socket, clock or task.
 ///
-/// What happens appends actions, which the owner takes and carries out; ``nextDeadline`` says when it wants to be asked
-/// without anything happening.
+/// Events append actions, which the owner takes and carries out. ``nextDeadline`` is the time of the next call if no
+/// event occurs.
 struct ApplicationState {
     static let maximumEventNameLength = 200
-    /// Bytes of an event's `data`.
+    /// The maximum bytes of an event's `data`.
     static let maximumDataSize = 10_240
 
     struct Connection {
         var channels: Set<ByteKey> = []
         var clientEvents: RateLimiter
-        /// Nil until it signs in.
+        /// The signed-in user; `nil` until the connection signs in.
         var user: UserData?
-        /// When it is closed unless it has been authorized by then.
+        /// The time at which the connection is closed if it has not been authorized.
         var authorizationDeadline: MonotonicInstant?
     }
 
@@ -23,12 +23,12 @@ struct ApplicationState {
     let credentials: AppCredentials
     let frames: FrameWriter
     var connections: [SocketID: Connection] = [:]
-    /// Occupied channels only.
+    /// The occupied channels.
     var channels: [ByteKey: ChannelState] = [:]
     /// The connections of each signed-in user.
     var users: [ByteKey: Set<SocketID>] = [:]
     var cache: EventCache
-    /// Cache channels whose miss was told, until something is published or the last subscriber leaves.
+    /// Cache channels whose miss was reported, until an event is published or the last subscriber leaves.
     var toldMisses: Set<ByteKey> = []
     var counts = CountAnnouncements()
     var departures: Departures
@@ -44,12 +44,12 @@ struct ApplicationState {
 
     var profile: PusherMockServer.Profile { frames.profile }
 
-    /// Occupied channels, but for those that carry the events of single users.
+    /// The occupied channels, except those that carry the events of single users.
     var listedChannels: [ChannelState] {
         channels.values.filter { $0.name.kind != .serverToUser }.sorted { $0.name.string < $1.name.string }
     }
 
-    /// The key of an encrypted channel, if the application has a master key.
+    /// Returns the key of an encrypted channel, if the application has a master key.
     func encryptionKey(of channel: ChannelName) -> ChannelKey? {
         guard channel.kind == .encrypted else { return nil }
         return app.encryptionMasterKey.flatMap { EncryptionMasterKey(base64: $0) }?.key(of: channel)
@@ -83,7 +83,7 @@ struct ApplicationState {
         actions.append(.log(entry))
     }
 
-    // MARK: What happens to connections
+    // MARK: Connections
 
     mutating func connectionOpened(_ socketID: SocketID, now: MonotonicInstant) {
         connections[socketID] = Connection(
@@ -119,7 +119,7 @@ struct ApplicationState {
         }
     }
 
-    /// Answers a frame that is none of the protocol.
+    /// Answers a frame that is not part of the protocol.
     mutating func reject(_ message: String, from socketID: SocketID) {
         switch profile.malformedMessage {
         case .error: sendError(message, to: socketID)

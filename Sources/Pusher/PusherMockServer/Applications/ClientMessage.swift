@@ -1,4 +1,4 @@
-/// What a client asked for in one text frame.
+/// A client's request in one text frame.
 enum ClientMessage: Hashable {
     case ping
     case pong
@@ -17,9 +17,9 @@ enum ClientMessage: Hashable {
     struct ClientEvent: Hashable {
         let name: String
         let channel: String
-        /// JSON text as it was sent; nil if absent.
+        /// JSON text as sent; `nil` if absent.
         let data: String?
-        /// The text if `data` is a string, else its JSON.
+        /// The text if `data` is a string, otherwise its JSON.
         let dataText: String?
         /// Whether `data` is an object, an array, null, absent, or a string that holds JSON.
         let isStructured: Bool

@@ -1,10 +1,9 @@
 import PusherProtocol
 
-/// Writes the frames of a server. Members that are not strings already are JSON text.
+/// Writes the frames of a server. Members other than strings are passed as JSON text.
 struct FrameWriter {
     let profile: PusherMockServer.Profile
 
-    /// The same frame without its member `data`.
     static func withoutData(_ frame: String) -> String {
         guard let object = JSONObject(frame) else { return frame }
         return JSONText.object([
@@ -12,7 +11,7 @@ struct FrameWriter {
         ])
     }
 
-    /// An event whose `data` is JSON text, written as it is.
+    /// Returns an event whose `data` is JSON text, written unchanged.
     func event(_ name: String, channel: String? = nil, data: String?, userID: String? = nil) -> String {
         let text = JSONText.object([
             "event": JSONText.quoted(name),
@@ -23,7 +22,7 @@ struct FrameWriter {
         return profile.encodesLikePHP ? JSONText.escapedLikePHP(text) : text
     }
 
-    /// An event whose `data` is a string: a publisher's text, or JSON encoded twice.
+    /// Returns an event whose `data` is a string: a publisher's text, or JSON encoded twice.
     func event(_ name: String, channel: String? = nil, text: String) -> String {
         event(name, channel: channel, data: JSONText.quoted(text))
     }
@@ -44,7 +43,7 @@ struct FrameWriter {
             ]))
     }
 
-    /// - Parameter channel: what it is about, named only where a profile does that.
+    /// - Parameter channel: the affected channel, named only if the profile does so.
     func error(code: Int?, message: String, channel: String? = nil) -> String {
         let data = JSONText.object(["code": code.map { "\($0)" } ?? "null", "message": JSONText.quoted(message)])
         let channel = profile.namesChannelInErrors ? channel : nil
@@ -103,7 +102,7 @@ struct FrameWriter {
         event("pusher:cache_miss", channel: channel, data: nil)
     }
 
-    /// Once decoded by PHP, an empty object is an empty list.
+    /// Returns the user info. PHP decodes an empty object to an empty list.
     private func userInfo(_ json: String?) -> String? {
         guard profile.encodesLikePHP, let json, JSONObject(json)?.isEmpty == true else { return json }
         return "[]"
@@ -119,7 +118,7 @@ struct FrameWriter {
         }
     }
 
-    /// Lists that are empty are left out.
+    /// Returns the watchlist frame, without empty lists.
     func watchlist(online: [String], offline: [String]) -> String {
         let events = [("online", online), ("offline", offline)].filter { !$0.1.isEmpty }.map { name, users in
             JSONText.object([

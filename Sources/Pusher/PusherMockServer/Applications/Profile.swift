@@ -1,45 +1,47 @@
 extension PusherMockServer {
-    /// Whose frames and answers the server imitates: compatible servers differ from the vendor's and from each other.
+    /// The server whose frames and answers are imitated. Compatible servers differ from the vendor's and from each
+    /// other.
     public enum Profile: String, CaseIterable, Sendable {
         /// Pusher Channels.
         case vendor
         /// soketi: errors name their channel, a success has no `data`, a refusal is `pusher:subscription_error`.
         case soketi
-        /// Laravel Reverb: errors hold JSON as a string, everything is escaped as PHP does, refusals have codes.
+        /// Laravel Reverb: errors hold JSON as a string, text is escaped as in PHP, refusals have codes.
         case reverb
     }
 }
 
-/// The differences, one a line; the columns are vendor, soketi, reverb.
+/// The differences, one per line; the columns are vendor, soketi, reverb.
 extension PusherMockServer.Profile {
     // Connection
     var activityTimeout: Duration { column(.seconds(120), .seconds(30), .seconds(30)) }
-    /// Silence before the server acts; nil is the activity timeout.
+    /// The silence after which the server acts; `nil` means the activity timeout.
     var pingAfter: Duration? { column(nil, .seconds(120), .seconds(60)) }
-    /// Otherwise it is silence that ends the connection, without a close frame.
+    /// Whether the server pings silent clients. Otherwise silence ends the connection, without a close frame.
     var pingsSilentClients: Bool { column(true, false, true) }
-    /// Whether `pusher:error` goes before the close of a connection that did not answer a ping.
+    /// Whether the server sends `pusher:error` before it closes a connection that did not answer a ping.
     var announcesMissingPong: Bool { column(false, false, true) }
 
     /// Whether `protocol` and `version` of the query matter.
     var checksVersions: Bool { column(true, false, false) }
 
     // Encoding
-    /// In `pusher:ping` and `pusher:pong`.
+    /// The data in `pusher:ping` and `pusher:pong`.
     var pingData: String? { column("{}", nil, nil) }
     var errorData: ErrorData { column(.object, .object, .text) }
     var namesChannelInErrors: Bool { column(false, true, false) }
-    /// What `subscription_succeeded` holds on a channel without members.
+    /// The data of `subscription_succeeded` on a channel without members.
     var succeededData: String? { column("{}", nil, "{}") }
     var signInSuccessData: ErrorData { column(.text, .object, .text) }
-    /// PHP writes `[]` for an object that has no members or is numbered like a list, and escapes more than it must.
+    /// Whether to encode like PHP, which writes `[]` for an object that has no members or is numbered like a list, and
+    /// escapes more than necessary.
     var encodesLikePHP: Bool { column(false, false, true) }
 
     // Answers
     var malformedMessage: MalformedMessageAnswer { column(.error, .silence, .invalidFormat) }
     var subscriptionRefusal: SubscriptionRefusalAnswer { column(.error, .subscriptionError, .unauthorized) }
     var refusesSecondSubscription: Bool { column(true, false, false) }
-    /// Whether a presence channel can be subscribed without a user id: nobody is a member then.
+    /// Whether a client can subscribe to a presence channel without a user id, and then doesn't become a member.
     var admitsWithoutUserID: Bool { column(false, false, true) }
     /// Whether the key before the colon of `auth` must be the application's.
     var checksKeyOfAuth: Bool { column(true, true, false) }
@@ -47,7 +49,7 @@ extension PusherMockServer.Profile {
     var clientEventRejectionCode: Int? { column(nil, 4301, 4009) }
     var clientEventData: ClientEventData { column(.anything, .anything, .structured) }
     var channelInfo: ChannelInfoAnswer { column(.asked, .everything, .fitting) }
-    /// HTTP status of an event that breaks a rule.
+    /// The HTTP status for an event that breaks a rule.
     var invalidEventStatus: Int { column(400, 400, 422) }
 
     // Names
@@ -61,15 +63,15 @@ extension PusherMockServer.Profile {
         }
     }
 
-    /// In which form JSON stands in `data`.
+    /// The form of JSON in `data`.
     enum ErrorData {
         case object
-        /// As a string, which holds the JSON.
+        /// A string that contains the JSON.
         case text
     }
 
     enum MalformedMessageAnswer {
-        /// `pusher:error` without code that says what is wrong.
+        /// `pusher:error` without code that describes the mistake.
         case error
         case silence
         /// `pusher:error` 4200.
@@ -100,19 +102,19 @@ extension PusherMockServer.Profile {
         case structured
     }
 
-    /// What is told about channels that are asked for.
+    /// The information in answers about channels.
     enum ChannelInfoAnswer {
-        /// The attributes of `info`; one that the channel does not have is an error.
+        /// The attributes in `info`; one that does not fit the channel is an error.
         case asked
-        /// Counts, whatever `info` says.
+        /// Counts, regardless of `info`.
         case everything
-        /// The attributes of `info` that the channel has.
+        /// The attributes in `info` that fit the channel.
         case fitting
     }
 
     enum NameMatching {
         case prefix
-        /// What makes a channel private or cached may stand anywhere in its name.
+        /// The parts that make a channel private or cached may be anywhere in its name.
         case anywhere
         /// `privateer` is private.
         case withoutDash

@@ -5,6 +5,6 @@ struct Publication: Hashable {
     var event: String
     var channel: String
     var data: String
-    /// Does not get it.
+    /// The connection that does not receive the event.
     var excluded: SocketID?
 }

@@ -1,11 +1,11 @@
 import Basics
 
-/// Admits at most `limit` things in any span of one second.
+/// Admits at most `limit` items in any period of one second.
 struct RateLimiter {
     private static let window: Duration = .seconds(1)
 
     private let limit: Int
-    /// When the last ones were admitted, oldest first; at most `limit`.
+    /// The times of the last admissions, oldest first; at most `limit`.
     private var admitted: [MonotonicInstant] = []
 
     init(limit: Int) {

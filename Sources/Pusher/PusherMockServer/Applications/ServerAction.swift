@@ -1,8 +1,8 @@
 import PusherProtocol
 
-/// What the server is to do after something happened to an application. Order matters.
+/// An action of the server that results from an event of an application. Order matters.
 enum ServerAction: Hashable {
-    /// One frame and the connections that are to get it, so that it is encoded once however many they are.
+    /// Send one frame to several connections, so that it is only encoded once.
     case send(String, to: [SocketID])
     case close(SocketID, code: Int, reason: String)
     case tell(WebhookEvent)

@@ -1,9 +1,9 @@
 import Foundation
 import PusherProtocol
 
-/// Signs whatever is asked for, in place of an application's own server.
+/// Signs every request, in place of an application's own server.
 ///
-/// For development and tests only, since it authorizes everybody. The query parameter `key` chooses an application other
+/// For development and tests only, since it authorizes everyone. The query parameter `key` selects an application other
 /// than the first.
 enum AuthEndpoint: String {
     /// Form parameters: `socket_id` and `channel_name`; for a presence channel also, if given, `user_id` (default: the
@@ -77,7 +77,7 @@ enum AuthEndpoint: String {
 
     private static func json(_ name: String, in parameters: [String: String]) throws(APIFailure) -> String? {
         let text = parameters[name]?.trimmingCharacters(in: .whitespacesAndNewlines)
-        // Not more than one value: text that goes on with a comma would add members of its own.
+        // Allow only one value: text that continues after a comma would add members.
         if let text, JSONObject(#"{"value":\#(text)}"#)?.text("value") != text {
             throw APIFailure(400, "\(name) is not JSON")
         }
@@ -86,7 +86,7 @@ enum AuthEndpoint: String {
 }
 
 extension APIRequest {
-    /// The fields of a form-encoded body; of a repeated one the last.
+    /// The fields of a form-encoded body; the last value if a field is repeated.
     var formParameters: [String: String] {
         Dictionary(
             RequestTarget.parameters(of: bodyText).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

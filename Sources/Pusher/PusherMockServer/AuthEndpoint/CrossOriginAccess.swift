@@ -1,11 +1,11 @@
 import Foundation
 
-/// What browsers are told about pages of other origins that use the auth endpoints.
+/// The access of pages from other origins to the auth endpoints, as reported to browsers.
 ///
-/// Fetch standard, "CORS protocol". Only what the configuration says is repeated, never what a request claims to be; of the
-/// header names that a page asks for only those that are names.
+/// Fetch standard, "CORS protocol". Answers only repeat values from the configuration, never a request's own claims; of
+/// the requested header names they repeat only valid ones.
 struct CrossOriginAccess {
-    /// Requested header names that are allowed; of more the rest is left out.
+    /// The maximum number of requested header names in an answer; further ones are left out.
     private static let maximumHeaderCount = 50
     private static let maximumHeaderNameLength = 100
 
@@ -19,10 +19,10 @@ struct CrossOriginAccess {
 
     private var isOff: Bool { origins.isEmpty && !admitsAll }
 
-    /// What is added to each answer.
+    /// Returns the fields to add to an answer.
     func fields(for request: APIRequest) -> [String: String] {
         guard !isOff else { return [:] }
-        // Also where the origin is refused: what a cache keeps of that is for no other origin.
+        // Also set if the origin is refused: a cached refusal must not apply to another origin.
         var fields = ["Vary": "Origin"]
         if let origin = request.headers["origin"], origins.contains(origin) {
             fields["Access-Control-Allow-Origin"] = origin
@@ -33,7 +33,7 @@ struct CrossOriginAccess {
         return fields
     }
 
-    /// The answer to the question whether a page may send its request; nil if this is no such question.
+    /// Returns the answer to a preflight request; `nil` if this is none.
     func preflightAnswer(to request: APIRequest) -> APIResponse? {
         guard !isOff, request.method == "OPTIONS", request.headers["access-control-request-method"] != nil else {
             return nil

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Answers that wait for others, to be given in the reverse order. Confined to the server's event loop.
+/// Answers that wait for others, to be sent in reverse order. Confined to the server's event loop.
 struct HeldAnswers {
     private let count: Int
     private var held: [(promise: EventLoopPromise<APIResponse>, response: APIResponse)] = []

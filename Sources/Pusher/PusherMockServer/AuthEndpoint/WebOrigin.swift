@@ -1,13 +1,13 @@
-/// Where a page comes from, as browsers write it: `https://app.example` or `http://localhost:3000`.
+/// The origin of a page, as browsers write it: `https://app.example` or `http://localhost:3000`.
 ///
 /// Fetch standard, "`Origin` header"; RFC 6454, section 6.2. The opaque origin `null` is none of these.
 package struct WebOrigin: Hashable, Sendable {
     package static let form = "scheme://host or scheme://host:port"
 
-    /// In lower case, without the scheme's own port.
+    /// The origin in lower case, without the scheme's default port.
     package let text: String
 
-    /// Nil if the text is not `scheme://host[:port]`.
+    /// Returns `nil` if the text is not `scheme://host[:port]`.
     package init?(_ text: String) {
         // The longest host name has 253 characters.
         guard text.utf8.count <= 300, text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else { return nil }

@@ -1,7 +1,7 @@
 import PusherProtocol
 
 extension ChannelName {
-    /// The name as a server of `profile` understands it.
+    /// Creates a name as a server of `profile` interprets it.
     init(_ string: String, as profile: PusherMockServer.Profile) throws(InvalidChannelName) {
         try self.init(string)
         guard kind == .public else { return }

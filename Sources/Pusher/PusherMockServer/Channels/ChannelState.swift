@@ -5,7 +5,7 @@ import PusherProtocol
 struct ChannelState {
     static let maximumMemberCount = 100
 
-    /// One user, who may be here over several connections.
+    /// One user, possibly with several connections.
     struct Member: Hashable {
         let userID: String
         let userInfo: String?
@@ -13,9 +13,9 @@ struct ChannelState {
     }
 
     let name: ChannelName
-    /// Each subscriber with its user id, nil unless this is a presence channel.
+    /// Each subscriber with its user id, which is `nil` unless this is a presence channel.
     private(set) var subscribers: [SocketID: String?] = [:]
-    /// In order of joining.
+    /// The members, in order of joining.
     private(set) var members: [Member] = []
 
     init(name: ChannelName) {
@@ -31,12 +31,12 @@ struct ChannelState {
         return members.firstIndex { ByteKey($0.userID) == key }
     }
 
-    /// Whether one more connection of `userID` would make too many members.
+    /// Returns whether one more connection of `userID` would exceed the maximum number of members.
     func isFull(for userID: String) -> Bool {
         members.count >= Self.maximumMemberCount && position(of: userID) == nil
     }
 
-    /// Says whether it is the user's first connection here.
+    /// Adds a connection. Returns whether it is the user's first one on this channel.
     mutating func join(_ socketID: SocketID, as member: PresenceMember?) -> Bool {
         subscribers[socketID] = .some(member?.userID)
         guard let member else { return false }
@@ -48,7 +48,7 @@ struct ChannelState {
         return true
     }
 
-    /// Gives the user whose last connection this was.
+    /// Removes a connection. Returns the user if this was their last one.
     mutating func leave(_ socketID: SocketID) -> String? {
         guard let userID = subscribers.removeValue(forKey: socketID) ?? nil,
             let index = position(of: userID)

@@ -1,18 +1,18 @@
 import Basics
 
-/// When a channel's number of subscribers is told: at every change, but of a large channel not more often than
-/// every five seconds. Pusher protocol, "Subscription count events".
+/// Decides when a channel's number of subscribers is reported: at every change, but for a large channel at most every
+/// five seconds. Pusher protocol, "Subscription count events".
 struct CountAnnouncements {
     static let largeChannel = 100
     static let interval: Duration = .seconds(5)
 
-    /// Large channels only.
+    /// The time of the last report, for large channels only.
     private var lastTold: [String: MonotonicInstant] = [:]
     private var due: [String: MonotonicInstant] = [:]
 
     var nextDeadline: MonotonicInstant? { due.values.min() }
 
-    /// Says whether to tell now; if not, it will be due later.
+    /// Returns whether to report now; if not, the report is due later.
     mutating func countChanged(to count: Int, of channel: String, now: MonotonicInstant) -> Bool {
         guard count > Self.largeChannel else {
             forget(channel)
@@ -32,7 +32,7 @@ struct CountAnnouncements {
         due[channel] = nil
     }
 
-    /// The channels whose turn it is, sorted.
+    /// Returns the channels whose report is due, sorted.
     mutating func takeDue(now: MonotonicInstant) -> [String] {
         let channels = due.filter { $0.value <= now }.keys.sorted()
         for channel in channels {

@@ -1,6 +1,6 @@
 import Basics
 
-/// The last event of each cache channel, for those who subscribe later. Pusher protocol, "Cache channels".
+/// The last event of each cache channel, for later subscribers. Pusher protocol, "Cache channels".
 struct EventCache {
     struct Entry: Hashable {
         let event: String

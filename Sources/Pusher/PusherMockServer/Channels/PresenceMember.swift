@@ -1,14 +1,14 @@
 import Foundation
 
-/// Who a connection says it is on a presence channel: the signed `channel_data`, checked.
+/// The user of a connection on a presence channel: the signed `channel_data`, validated.
 struct PresenceMember: Hashable {
     static let maximumIDLength = 128
-    /// Bytes of the whole user object.
+    /// The maximum bytes of the whole user object.
     static let maximumSize = 1024
 
-    /// Numeric ids are kept as their digits.
+    /// The user's id; a numeric id is stored as its digits.
     let userID: String
-    /// JSON text as it was signed, nil if absent.
+    /// JSON text as signed; `nil` if absent.
     let userInfo: String?
 
     init(channelData: String?, channel: String) throws(SubscriptionRefusal) {
@@ -29,7 +29,7 @@ struct PresenceMember: Hashable {
         userInfo = object.text("user_info")
     }
 
-    /// A non-empty string, or an integer.
+    /// Returns the user id from a non-empty string or an integer.
     private static func userID(in object: JSONObject) -> String? {
         if let string = object.string("user_id") { return string.isEmpty ? nil : string }
         return object.text("user_id").flatMap { Int64($0) == nil ? nil : $0 }

@@ -1,12 +1,12 @@
-/// Why a subscription is not granted. The connection stays open.
+/// The reason why a subscription is refused. The connection stays open.
 struct SubscriptionRefusal: Error, Hashable {
     enum Reason: Hashable {
         case unauthorized
-        /// Something is too long or there is too much of it; the code is soketi's.
+        /// A limit on length or number is exceeded; the code is soketi's.
         case limit(Int)
         case malformed
 
-        /// As soketi tells them in `pusher:subscription_error`.
+        /// The type and status that soketi sends in `pusher:subscription_error`.
         var typeAndStatus: (type: String, status: Int) {
             switch self {
             case .unauthorized: ("AuthError", 401)
@@ -18,10 +18,10 @@ struct SubscriptionRefusal: Error, Hashable {
 
     let reason: Reason
     let message: String
-    /// The message without what the client sent as its authorization.
+    /// The message without the client's authorization.
     let summary: String
 
-    /// - Parameter summary: Nil is the message.
+    /// - Parameter summary: `nil` uses the message.
     init(_ reason: Reason, _ message: String, summary: String? = nil) {
         self.reason = reason
         self.message = message

@@ -1,8 +1,8 @@
 extension PusherMockServer {
-    /// How a new connection goes wrong before it is established.
+    /// A failure of a new connection before it is established.
     public enum HandshakeFault: Hashable, Sendable {
-        /// TCP is accepted and closed at once. If armed for every application this hits any TCP connection, those for
-        /// HTTP requests included; for one application, once the request has named it.
+        /// TCP is accepted and closed at once. If armed for every application, this affects any TCP connection,
+        /// including those for HTTP requests; if armed for one application, it strikes once the request has named it.
         case refuseConnection
         /// The upgrade is answered with this HTTP status.
         case httpStatus(Int)
@@ -15,14 +15,14 @@ extension PusherMockServer {
         /// This text instead of `pusher:connection_established`, and nothing after it.
         case text(String)
         case delay(Duration)
-        /// The WebSocket opens and stays mute.
+        /// The WebSocket opens and stays silent.
         case never
 
-        /// 4100, which asks the client to come back after a pause.
+        /// 4100, which asks the client to reconnect after a pause.
         public static let overCapacity = Self.refuse(code: 4100, message: "Over capacity")
     }
 
-    /// How an established connection goes wrong.
+    /// A failure of an established connection.
     public enum ConnectionFault: Hashable, Sendable {
         /// A close frame, followed by the end of the connection; without code the frame is empty.
         case close(code: Int?, reason: String = "")
@@ -30,7 +30,7 @@ extension PusherMockServer {
         case dropTCP
         /// TCP is reset.
         case resetTCP
-        /// Half-open: nothing that arrives is looked at, nothing is sent, TCP stays up.
+        /// Half-open: incoming data is ignored, nothing is sent, TCP stays open.
         case goSilent
         /// Neither form of ping is answered.
         case ignorePings
@@ -47,27 +47,27 @@ extension PusherMockServer {
         case duplicateFrames
         /// Every later text frame is cut into fragments of this many bytes.
         case fragmentFrames(byteCount: Int)
-        /// Every later frame is sent this much later; their order stays.
+        /// Every later frame is delayed by this duration; their order doesn't change.
         case delayFrames(Duration)
-        /// Of later frames, always this many are sent together, the last one first.
+        /// Later frames are sent in groups of this many, the last one first.
         case reverseFrames(count: Int)
-        /// Later frames wait until there are this many, which then leave in one write: one TCP segment, if they fit.
+        /// Later frames wait until there are this many, which are then sent in one write: one TCP segment, if they fit.
         case mergeFrames(count: Int)
-        /// All later bytes leave in pieces of this many, each in a TCP segment of its own.
+        /// All later bytes are sent in pieces of this many, each in its own TCP segment.
         case splitWrites(byteCount: Int)
         /// Every later frame lacks its `data`.
         case omitData
     }
 
-    /// How an auth endpoint goes wrong.
+    /// A failure of an auth endpoint.
     public enum AuthFault: Hashable, Sendable {
-        /// This answer, whatever was asked.
+        /// This answer, whatever the request.
         case respond(status: Int, body: String = "")
-        /// The right answer, late.
+        /// The correct answer, late.
         case delay(Duration)
         case redirect(to: String)
-        /// This answer waits until this many requests, whatever other faults are armed for them, have come; then all are
-        /// answered rightly, the last one first.
+        /// This answer waits until this many requests have arrived, whatever other faults are armed for them; then all
+        /// are answered correctly, the last one first.
         case reverseOrder(of: Int)
         case never
     }

@@ -1,10 +1,10 @@
-/// Faults waiting for what they are meant for, taken in the order in which they were armed.
+/// Armed faults, taken in the order in which they were armed.
 struct FaultQueue<Fault> {
     private struct Armed {
         let fault: Fault
-        /// Key of the only application meant; nil is any.
+        /// The key of the application to affect; `nil` means any.
         let app: String?
-        /// How often it still strikes; nil is for ever.
+        /// The number of times it still strikes; `nil` means forever.
         var remaining: Int?
 
         var isSpent: Bool { remaining.map { $0 <= 0 } ?? false }
@@ -27,7 +27,7 @@ struct FaultQueue<Fault> {
         armed.removeAll()
     }
 
-    /// The next fault that is meant for `app`, if it also is what `isWanted` asks for; it then has struck once.
+    /// Takes the next fault for `app` if it satisfies `isWanted`, and counts it as having struck once.
     mutating func take(app: String?, where isWanted: (Fault) -> Bool = { _ in true }) -> Fault? {
         guard let index = armed.firstIndex(where: { $0.isMeant(for: app) }), isWanted(armed[index].fault)
         else { return nil }
@@ -38,7 +38,7 @@ struct FaultQueue<Fault> {
         return armed[index].fault
     }
 
-    /// All that is meant for `app`; each then has struck once.
+    /// Takes all faults for `app`, and counts each as having struck once.
     mutating func takeAll(app: String) -> [Fault] {
         var taken: [Fault] = []
         for index in armed.indices where armed[index].isMeant(for: app) {

@@ -1,8 +1,8 @@
-/// What faults do to the text frames of one connection before they are written.
+/// Applies faults to the text frames of one connection before they are written.
 struct FrameShaper {
     var omitsData = false
     var duplicates = false
-    /// How many frames are sent together, the last one first.
+    /// The number of frames that are sent together, the last one first.
     var reversedCount: Int?
     private var held: [EncodedFrame] = []
 
@@ -12,7 +12,7 @@ struct FrameShaper {
         omitsData ? EncodedFrame(FrameWriter.withoutData(frame.text)) : frame
     }
 
-    /// What is to be written when it is the turn of `frame`.
+    /// Returns the frames to write in place of `frame`.
     mutating func turn(of frame: EncodedFrame) -> [EncodedFrame] {
         guard let reversedCount else { return copies(of: [frame]) }
         held.append(frame)

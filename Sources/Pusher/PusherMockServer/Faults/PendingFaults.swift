@@ -1,4 +1,4 @@
-/// The faults that one connection will run into, each after a number of frames has been sent to it.
+/// The pending faults of one connection, each due after a number of frames has been sent to it.
 struct PendingFaults {
     private var pending: [(fault: PusherMockServer.ConnectionFault, framesLeft: Int)] = []
 
@@ -6,7 +6,7 @@ struct PendingFaults {
         pending.append((fault, count))
     }
 
-    /// Those that are due now, in the order in which they were added.
+    /// Takes the faults that are due now, in the order in which they were added.
     mutating func takeDue() -> [PusherMockServer.ConnectionFault] {
         let due = pending.filter { $0.framesLeft <= 0 }.map(\.fault)
         pending.removeAll { $0.framesLeft <= 0 }

@@ -5,7 +5,7 @@ import PusherProtocol
 ///
 /// The parameters are signed as received: official libraries differ in when they send `body_md5`.
 enum APIAuthentication {
-    /// Seconds that a request's clock may differ from ours.
+    /// The maximum difference between a request's clock and the server's, in seconds.
     static let tolerance = 600
 
     /// - Parameter now: seconds since 1970.
@@ -14,7 +14,7 @@ enum APIAuthentication {
         func required(_ name: String) throws(APIFailure) -> String {
             let values = target.query.filter { $0.name == name }.map(\.value)
             guard let value = values.first else { throw APIFailure(401, "Missing parameter: \(name)") }
-            // Which one counts would depend on who reads it.
+            // Which value counts would depend on the reader.
             guard values.count == 1 else { throw APIFailure(401, "Repeated parameter: \(name)") }
             return value
         }
@@ -37,7 +37,7 @@ enum APIAuthentication {
         }
     }
 
-    /// `body_md5` is required with a body, and right wherever it is sent.
+    /// Checks `body_md5`: required with a body, and always correct if sent.
     private static func checkDigest(of request: APIRequest) throws(APIFailure) {
         let digests = request.target.query.filter { $0.name == "body_md5" }
         guard digests.count < 2 else { throw APIFailure(401, "Repeated parameter: body_md5") }

@@ -1,8 +1,8 @@
-/// One HTTP request, whole.
+/// One complete HTTP request.
 struct APIRequest {
     var method: String
     var target: RequestTarget
-    /// Names in lower case; of a repeated field the last value.
+    /// The header fields by name in lower case; the last value if a field is repeated.
     var headers: [String: String] = [:]
     var body: [UInt8] = []
 

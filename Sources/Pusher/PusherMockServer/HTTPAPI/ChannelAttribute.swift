@@ -1,7 +1,7 @@
 import Basics
 import PusherProtocol
 
-/// What can be asked about a channel with `info`.
+/// An attribute of a channel that a request can ask for with `info`.
 enum ChannelAttribute: String {
     case userCount = "user_count"
     case subscriptionCount = "subscription_count"
@@ -26,7 +26,7 @@ enum ChannelAttribute: String {
         }
     }
 
-    /// JSON text. Counts are left out of what is said about a channel without subscribers.
+    /// Returns the attribute as JSON text. Answers omit counts for a channel without subscribers.
     func value(for name: ChannelName, in application: ApplicationState, now: MonotonicInstant) -> String {
         let channel = application.channels[name.string]
         switch self {
@@ -41,7 +41,7 @@ enum ChannelAttribute: String {
 }
 
 extension HTTPAPI {
-    /// The attributes that fit the channel, as members of a JSON object.
+    /// Returns the attributes that fit the channel, as members of a JSON object.
     func info(_ attributes: [ChannelAttribute], of name: ChannelName) -> [(name: String, value: String)] {
         attributes.filter { $0.applies(to: name, as: application.profile) }
             .map { ($0.rawValue, $0.value(for: name, in: application, now: now)) }

@@ -39,7 +39,7 @@ extension HTTPAPI {
         {
             throw APIFailure(400, "\(misplaced.rawValue) does not exist on channel \(name)")
         }
-        // Nothing is counted where nobody is; an event is kept there too.
+        // An unoccupied channel has no counts, but may have a cached event.
         let told = isOccupied ? attributes : attributes.filter { $0 == .cache }
         return .json(JSONText.object([("occupied", "\(isOccupied)")] + info(told, of: name)))
     }

@@ -5,7 +5,7 @@ extension HTTPAPI {
     static let maximumChannelCount = 100
     static let maximumBatchSize = 10
 
-    /// One event of a request, checked.
+    /// One validated event of a request.
     private struct Event {
         let name: String
         let data: String
@@ -39,7 +39,7 @@ extension HTTPAPI {
                     "The event name exceeds the allowed maximum "
                         + "(\(ApplicationState.maximumEventNameLength) characters)")
             }
-            // By bytes, as servers look: a combining mark behind the colon makes another character of it.
+            // Compares bytes, as servers do: a combining mark after the colon would make it another character.
             guard !["pusher:", "pusher_internal:"].contains(where: { name.utf8.starts(with: $0.utf8) }) else {
                 throw APIFailure(400, "Event names starting with pusher: or pusher_internal: are reserved")
             }
@@ -68,7 +68,7 @@ extension HTTPAPI {
         return Answer(response: .json(answer), commands: commands)
     }
 
-    /// Deprecated: the body is the event's data, everything else stands in the path and query.
+    /// Deprecated: the body is the event's data, everything else is in the path and query.
     func postEvent(to text: String, _ request: APIRequest) throws(APIFailure) -> Answer {
         let channel = try Self.addressee(text, as: application.profile)
         let publication = Publication(
@@ -78,7 +78,7 @@ extension HTTPAPI {
         return Answer(response: APIResponse(status: 202, body: ""), commands: [.publish(publication)])
     }
 
-    /// All events of a batch are checked before any is published.
+    /// Checks all events of a batch before it publishes any.
     func postBatch(_ request: APIRequest) throws(APIFailure) -> Answer {
         guard let batch = try Self.object(request).objects("batch"), !batch.isEmpty else {
             throw APIFailure(400, "batch must be an array of events")
@@ -105,7 +105,7 @@ extension HTTPAPI {
         return object
     }
 
-    /// `channels`, or the single `channel`; each once.
+    /// Returns `channels`, or the single `channel`; each once.
     private func channels(in body: JSONObject) throws(APIFailure) -> [ChannelName] {
         let texts: [String]
         if let list = body.array("channels") {

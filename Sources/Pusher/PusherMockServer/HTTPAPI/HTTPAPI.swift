@@ -2,7 +2,7 @@ import Basics
 import PusherProtocol
 import Transport
 
-/// The HTTP API over one application: what a signed request is answered, and what it makes the server deliver.
+/// The HTTP API of one application: the answers to signed requests, and the resulting deliveries.
 struct HTTPAPI {
     struct Answer: Hashable {
         var response: APIResponse
@@ -11,7 +11,7 @@ struct HTTPAPI {
         var commands: [Command] = []
     }
 
-    /// What a request makes the application do, once its answer is decided.
+    /// An action of the application that results from a request, once its answer is decided.
     enum Command: Hashable {
         case publish(Publication)
         case terminateConnections(userID: String)
@@ -33,12 +33,12 @@ struct HTTPAPI {
     let application: ApplicationState
     let now: MonotonicInstant
 
-    /// Routes `/apps/{app_id}/…`. The path comes without the server's prefix.
+    /// Routes `/apps/{app_id}/…`. The path is passed without the server's prefix.
     static func respond(
         to request: APIRequest, path: String, applications: [ApplicationState], clock: Clock
     ) -> Answer {
         do throws(APIFailure) {
-            // A proxy would have resolved it, and the signature would be for another path.
+            // A proxy would resolve it, and the signature would be for another path.
             guard !PathSegment.hasDots(path: path) else { throw APIFailure(400, "The path has a dot segment") }
             let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
                 .map { String($0).removingPercentEscapes ?? "" }
@@ -54,8 +54,8 @@ struct HTTPAPI {
         }
     }
 
-    /// The application that a path names, and what follows it. The official Python library posts to `/users/{id}/…`:
-    /// then the key tells the application.
+    /// Returns the application that a path names, and the rest of the path. The official Python library posts to
+    /// `/users/{id}/…`; then the key determines the application.
     private static func target(
         of segments: [String], request: APIRequest, applications: [ApplicationState]
     ) throws(APIFailure) -> (ApplicationState, rest: [String]) {
@@ -87,7 +87,7 @@ struct HTTPAPI {
         }
     }
 
-    /// A broken rule has the profile's status.
+    /// Runs `body`, and gives a broken rule the profile's status.
     private func validating(_ body: () throws(APIFailure) -> Answer) throws(APIFailure) -> Answer {
         do {
             return try body()
@@ -97,7 +97,6 @@ struct HTTPAPI {
         }
     }
 
-    /// A channel name in a request.
     static func channelName(
         _ text: String, as profile: PusherMockServer.Profile
     ) throws(APIFailure) -> ChannelName {
@@ -108,7 +107,7 @@ struct HTTPAPI {
         return name
     }
 
-    /// A channel name or `#server-to-user-{id}`: what can be published to.
+    /// Returns a target for publishing: a channel name or `#server-to-user-{id}`.
     static func addressee(_ text: String, as profile: PusherMockServer.Profile) throws(APIFailure) -> ChannelName {
         do {
             return try ChannelName(text, as: profile)

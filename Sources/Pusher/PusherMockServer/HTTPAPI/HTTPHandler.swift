@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// Collects HTTP requests, and writes the answers that the server's logic gives.
+/// Collects HTTP requests, and writes the answers of the server's logic.
 final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -24,7 +24,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         self.core = core
     }
 
-    /// Answers the request under way with `status`.
+    /// Answers the current request with `status`.
     func refuseUpgrade(with status: Int) {
         upgradeRefusal = status
     }
@@ -51,11 +51,12 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
             self.head = nil
             core.requestArrived(on: context.channel)
             reply(to: head, context: context)
-            body = ByteBuffer()  // a connection that waits for its next request keeps nothing of this one
+            body = ByteBuffer()  // release the body while waiting for the next request
         }
     }
 
-    /// RFC 9110, section 10.1.1: such a client sends the body when it is told to go on, or after a while.
+    /// Whether the client waits to send its body (RFC 9110, section 10.1.1): it sends it after a 100 answer, or after a
+    /// while.
     private static func waitsToSend(_ head: HTTPRequestHead) -> Bool {
         head.version == .http1_1 && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
     }
@@ -106,25 +107,25 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         let status = HTTPResponseStatus(statusCode: response.status)
         let part = HTTPResponseHead(version: head.version, status: status, headers: headers)
         context.write(Self.wrapOutboundOut(.head(part)), promise: nil)
-        // The length is told all the same (RFC 9110, section 9.3.2).
+        // The length is still sent (RFC 9110, section 9.3.2).
         if head.method != .HEAD {
             context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: response.body)))), promise: nil)
         }
-        // Before the end is written: a request that was sent ahead comes within that call.
+        // Before the end is written: a pipelined request arrives within that call.
         if head.isKeepAlive { core.awaitRequest(on: context.channel) }
         let written = context.writeAndFlush(Self.wrapOutboundOut(.end(nil)))
         if !head.isKeepAlive { written.assumeIsolated().whenComplete { _ in context.close(promise: nil) } }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // An upgrade that is refused is an ordinary request from here on, to be answered as such.
+        // A refused upgrade is an ordinary request from here on, and is answered as such.
         if error is NIOWebSocketUpgradeError { return }
         context.close(promise: nil)
     }
 }
 
 extension HTTPRequestHead {
-    /// RFC 9112, section 3.2: one `Host` field with a host, which HTTP/1.0 may leave out.
+    /// Whether there is one `Host` field with a host, which HTTP/1.0 may omit (RFC 9112, section 3.2).
     var namesItsHost: Bool {
         let hosts = headers["Host"]
         guard let host = hosts.first else { return (version.major, version.minor) < (1, 1) }

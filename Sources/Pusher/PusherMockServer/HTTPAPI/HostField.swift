@@ -2,12 +2,12 @@ import NIOCore
 
 /// The value of a request's `Host` field: `localhost:6001`, `127.0.0.1`, `[::1]:6001`. RFC 9110, section 7.2.
 struct HostField: Hashable {
-    /// In lower case; an IPv6 address without its brackets. Empty if the request names no host.
+    /// The host in lower case; an IPv6 address without its brackets. Empty if the request names no host.
     let name: String
-    /// Nil if there is none.
+    /// The port; `nil` if there is none.
     let port: UInt16?
 
-    /// Nil if the text is no host.
+    /// Returns `nil` if the text is not a host.
     init?(_ text: String) {
         // The longest host name has 253 characters.
         guard text.utf8.count <= 300, text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else { return nil }

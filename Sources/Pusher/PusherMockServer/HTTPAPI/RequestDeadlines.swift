@@ -1,6 +1,6 @@
 import Basics
 
-/// By when each connection has to have sent a request.
+/// The deadlines by which each connection must send a request.
 struct RequestDeadlines {
     private let timeout: Duration
     private var deadlines: [ObjectIdentifier: MonotonicInstant] = [:]
@@ -19,7 +19,7 @@ struct RequestDeadlines {
         deadlines[connection] = nil
     }
 
-    /// The connections that are late; they are forgotten.
+    /// Removes and returns the late connections.
     mutating func takePassed(now: MonotonicInstant) -> [ObjectIdentifier] {
         let passed = deadlines.filter { $0.value <= now }.map(\.key)
         for connection in passed { deadlines[connection] = nil }

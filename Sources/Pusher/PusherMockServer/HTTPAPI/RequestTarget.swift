@@ -7,9 +7,9 @@ struct RequestTarget: Hashable {
         let value: String
     }
 
-    /// As received, still escaped: it is what signatures cover.
+    /// The path as received, still escaped: signatures cover it in this form.
     let path: String
-    /// Unescaped, in the order received.
+    /// The query parameters, unescaped, in the order received.
     let query: [Parameter]
 
     init(_ target: String) {
@@ -27,7 +27,7 @@ struct RequestTarget: Hashable {
         query.first { $0.name == name }?.value
     }
 
-    /// The parameters of a query or of an `application/x-www-form-urlencoded` body.
+    /// Returns the parameters of a query or of an `application/x-www-form-urlencoded` body.
     static func parameters(of text: some StringProtocol) -> [Parameter] {
         var rest = Array(text.utf8)[...]
         var parameters: [Parameter] = []
@@ -56,6 +56,6 @@ struct RequestTarget: Hashable {
 }
 
 extension String {
-    /// Nil if an escape is malformed or the result is not UTF-8.
+    /// The unescaped text; `nil` if an escape is malformed or the result is not UTF-8.
     var removingPercentEscapes: String? { removingPercentEncoding }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ArraySlice<UInt8> {
-    /// As `firstIndex(of:)`, at the speed of `memchr` in a debug build too, which is what tests run: peers can make strings
+    /// Like `firstIndex(of:)`, but as fast as `memchr` even in a debug build, which tests run: peers can make strings
     /// as long as a message.
     func quickIndex(of byte: UInt8) -> Int? {
         withUnsafeBytes { bytes in

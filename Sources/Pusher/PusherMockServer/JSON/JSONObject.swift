@@ -1,14 +1,14 @@
-// The server has a JSON of its own, so that client and server check each other.
+// The server has its own JSON code, so that client and server check each other.
 import Foundation
 
-/// A JSON object whose members can be read as values and as the text they were written in.
+/// A JSON object whose members can be read as values and as their original text.
 ///
-/// The text is what client events and `user_info` are passed on as: numbers beyond 2^53 and the order of keys survive.
+/// Client events and `user_info` are forwarded as text, which preserves numbers beyond 2^53 and the order of keys.
 struct JSONObject {
     private let values: [String: Any]
     private let texts: [String: String]
 
-    /// Nil unless `text` is one JSON object; white space around it is allowed.
+    /// Returns `nil` unless `text` is one JSON object; white space around it is allowed.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard let values = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any],
@@ -28,7 +28,7 @@ struct JSONObject {
     func text(_ name: String) -> String? { texts[name] }
     func object(_ name: String) -> JSONObject? { texts[name].flatMap(JSONObject.init) }
 
-    /// The elements of an array member that are objects; nil if one is not.
+    /// Returns the elements of an array member as objects; `nil` if one is not an object.
     func objects(_ name: String) -> [JSONObject]? {
         guard let elements = array(name) else { return nil }
         var result: [JSONObject] = []
@@ -41,7 +41,7 @@ struct JSONObject {
         return result
     }
 
-    /// Cuts well-formed `bytes` at the members of the outermost object. Nil where the structure surprises.
+    /// Splits well-formed `bytes` at the members of the outermost object. Returns `nil` if the structure is unexpected.
     private static func memberTexts(of bytes: [UInt8]) -> [String: String]? {
         var scanner = JSONScanner(bytes)
         guard scanner.skip(UInt8(ascii: "{")) else { return nil }
@@ -64,7 +64,7 @@ struct JSONObject {
     }
 }
 
-/// Steps over the values of a JSON text that a parser has already accepted.
+/// Skips over the values of a JSON text that a parser has already accepted.
 private struct JSONScanner {
     private let bytes: [UInt8]
     private var position = 0
@@ -73,7 +73,7 @@ private struct JSONScanner {
         self.bytes = bytes
     }
 
-    /// Steps over white space and then `byte`, if it is next.
+    /// Skips white space and then `byte`, if it is next.
     mutating func skip(_ byte: UInt8) -> Bool {
         skipSpace()
         guard position < bytes.count, bytes[position] == byte else { return false }
@@ -81,7 +81,7 @@ private struct JSONScanner {
         return true
     }
 
-    /// The text of the next value, whatever its type.
+    /// Returns the text of the next value, of any type.
     mutating func value() -> ArraySlice<UInt8>? {
         skipSpace()
         let start = position

@@ -1,9 +1,10 @@
-// The server has a JSON of its own, so that client and server check each other.
+// The server has its own JSON code, so that client and server check each other.
 import Foundation
 
-/// Writes JSON text piece by piece, so that a member taken over from elsewhere keeps every byte it had.
+/// Writes JSON text piece by piece, so that a member copied from elsewhere keeps every byte.
 enum JSONText {
-    /// `string` as a JSON string with its quotes. Inside another JSON text this is the protocol's double encoding.
+    /// Returns `string` as a JSON string with its quotes. Inside another JSON text this is the protocol's double
+    /// encoding.
     static func quoted(_ string: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(string.utf8.count + 2)
@@ -13,7 +14,7 @@ enum JSONText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// An object of members whose values already are JSON text; members without a value are left out.
+    /// Returns an object of members whose values already are JSON text; members without a value are left out.
     static func object(_ members: KeyValuePairs<String, String?>) -> String {
         object(members.compactMap { name, value in value.map { (name, $0) } })
     }
@@ -22,18 +23,18 @@ enum JSONText {
         "{" + members.map { "\(quoted($0.name)):\($0.value)" }.joined(separator: ",") + "}"
     }
 
-    /// An array of elements that already are JSON text.
+    /// Returns an array of elements that already are JSON text.
     static func array(_ elements: [String]) -> String {
         "[" + elements.joined(separator: ",") + "]"
     }
 
-    /// As PHP writes an array: one whose keys are 0, 1, 2… is a list, and so is an empty one.
+    /// Returns the text that PHP writes for an array: a list if its keys are 0, 1, 2… or if it is empty.
     static func objectLikePHP(_ members: [(name: String, value: String)]) -> String {
         let isList = members.enumerated().allSatisfy { "\($0.offset)" == $0.element.name }
         return isList ? array(members.map(\.value)) : object(members)
     }
 
-    /// The same JSON with slashes and everything that is not ASCII escaped, as PHP does.
+    /// Returns the JSON with slashes and non-ASCII characters escaped, like PHP.
     static func escapedLikePHP(_ json: String) -> String {
         var result = ""
         var isEscaped = false
@@ -53,7 +54,7 @@ enum JSONText {
         return result
     }
 
-    /// Whether `text` is one JSON value of any type.
+    /// Returns whether `text` is one JSON value of any type.
     static func isJSON(_ text: String) -> Bool {
         (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
     }

@@ -4,14 +4,15 @@ struct EventLog {
 
     private let limit: Int
     private let maximumSize: Int
-    /// Those before `start` are forgotten, and nil. Their places go all at once, so that forgetting costs little for each.
+    /// The entries; those before `start` are discarded and `nil`. Their slots are removed together, so that discarding
+    /// each costs little.
     private var entries: [Entry?] = []
     private var start = 0
-    /// Bytes of the entries that are kept.
+    /// The total bytes of the stored entries.
     private var size = 0
     private var followers: [ObjectIdentifier: LogFollower] = [:]
 
-    /// - Parameter maximumSize: Bytes of all entries together.
+    /// - Parameter maximumSize: The maximum total bytes of all entries.
     init(limit: Int, maximumSize: Int) {
         self.limit = max(0, limit)
         self.maximumSize = max(0, maximumSize)
@@ -34,7 +35,7 @@ struct EventLog {
         start = 0
     }
 
-    /// Replays what is kept, then goes on.
+    /// Adds a follower, which first receives the stored entries and then new ones.
     mutating func add(follower: LogFollower) {
         for entry in newest { follower.add(entry) }
         followers[ObjectIdentifier(follower)] = follower
@@ -51,7 +52,7 @@ struct EventLog {
 }
 
 extension PusherMockServer.LogEntry {
-    /// About how many bytes it takes: what a peer can make long, and something for the rest.
+    /// The approximate number of bytes: the parts that a peer can make long, plus an allowance for the rest.
     var size: Int {
         let text =
             switch self {

@@ -1,21 +1,20 @@
 import Basics
 package import Foundation
 
-/// A log entry, and when it was written.
 package struct TimedLogEntry: Sendable {
     package let time: Date
     package let entry: PusherMockServer.LogEntry
 }
 
-/// What one reader of the log has not read yet: bounded, however slow the reader is. What it misses is counted.
+/// A bounded queue of log entries for one reader. Counts the entries that a slow reader misses.
 ///
-/// The event loop adds, the reader takes.
+/// The event loop adds entries, the reader takes them.
 final class LogFollower: Sendable {
     fileprivate struct State {
-        /// Those before `start` are taken or given up, and nil.
+        /// The entries; those before `start` are taken or discarded, and `nil`.
         var entries: [TimedLogEntry?] = []
         var start = 0
-        /// Bytes of the entries that wait.
+        /// The total bytes of the waiting entries.
         var size = 0
         var missedCount = 0
         var reader: CheckedContinuation<TimedLogEntry?, Never>?
@@ -28,8 +27,8 @@ final class LogFollower: Sendable {
     private let state = Lock(State())
 
     /// - Parameters:
-    ///   - limit: Entries that wait; of more the oldest are given up.
-    ///   - maximumSize: Bytes of all of them.
+    ///   - limit: The maximum number of waiting entries; beyond that the oldest are discarded.
+    ///   - maximumSize: The maximum total bytes of the waiting entries.
     init(
         limit: Int, maximumSize: Int, where isIncluded: @escaping @Sendable (PusherMockServer.LogEntry) -> Bool
     ) {
@@ -50,7 +49,7 @@ final class LogFollower: Sendable {
         reader?.resume(returning: entry)
     }
 
-    /// The oldest entry that waits, or the next one; nil at the end. For one reader.
+    /// Returns the oldest waiting entry, or waits for the next one; `nil` at the end. For one reader.
     func next() async -> TimedLogEntry? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -67,7 +66,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// What waits can still be read.
+    /// Ends the sequence. Waiting entries can still be read.
     func finish() {
         let reader = state.withLock { state in
             state.isFinished = true
@@ -81,7 +80,7 @@ extension LogFollower.State {
     fileprivate mutating func add(_ entry: TimedLogEntry, limit: Int, maximumSize: Int) {
         entries.append(entry)
         size += entry.entry.size
-        // The newest always stays: a reader that comes back learns what is new, and how much it missed.
+        // Always keep the newest entry: a reader that returns gets it and the number of missed ones.
         while entries.count - start > limit || (size > maximumSize && entries.count - start > 1) {
             removeFirst()
             missedCount += 1
@@ -102,7 +101,7 @@ extension LogFollower.State {
         let first = entries[start].take()
         size -= first?.entry.size ?? 0
         start += 1
-        // Their places go all at once, so that forgetting costs little for each.
+        // Their slots are removed together, so that discarding each costs little.
         if start > entries.count / 2 {
             entries.removeFirst(start)
             start = 0

@@ -2,19 +2,19 @@ import Basics
 import PusherProtocol
 
 extension PusherMockServer {
-    /// What the server knows at one moment. Cheap to make; lists are built when asked for.
+    /// A snapshot of the server's state. Cheap to create; lists are built on demand.
     public struct State: Sendable {
         let applications: [ApplicationState]
         let log: [LogEntry]
-        /// TCP connections of any kind, HTTP included.
+        /// The number of TCP connections of any kind, including HTTP.
         public let tcpConnectionCount: Int
-        /// Requests to the auth endpoints, whatever they were answered.
+        /// The number of requests to the auth endpoints, regardless of their answers.
         public let authRequestCount: Int
 
-        /// Connections that got their socket id, over all applications.
+        /// The number of connections with a socket id, over all applications.
         public var connectionCount: Int { applications.reduce(0) { $0 + $1.connections.count } }
 
-        /// The same, one by one, in no order.
+        /// The connections with a socket id, in no particular order.
         public var connections: [Connection] {
             applications.flatMap { application in
                 application.connections.map { socketID, connection in
@@ -29,19 +29,20 @@ extension PusherMockServer {
         /// The newest log entries, oldest first.
         public var history: [LogEntry] { Array(log) }
 
-        /// Names of the occupied channels, sorted.
+        /// Returns the names of the occupied channels, sorted.
         ///
-        /// - Parameter app: key of the application; nil is the first one. The same everywhere below.
+        /// - Parameter app: the key of the application; `nil` means the first one. The same applies to the methods
+        ///   below.
         public func channels(app: String? = nil) -> [String] {
             application(app)?.channels.keys.map(\.string).sorted() ?? []
         }
 
-        /// Socket ids of the connections subscribed to `channel`.
+        /// Returns the socket ids of the connections subscribed to `channel`.
         public func subscribers(of channel: String, app: String? = nil) -> Set<String> {
             Set(application(app)?.channels[channel]?.subscribers.keys.map(\.string) ?? [])
         }
 
-        /// User ids of the members of a presence channel, in order of joining.
+        /// Returns the user ids of the members of a presence channel, in order of joining.
         public func users(of channel: String, app: String? = nil) -> [String] {
             application(app)?.channels[channel]?.userIDs ?? []
         }
@@ -53,13 +54,13 @@ extension PusherMockServer {
 
     /// One established connection.
     public struct Connection: Hashable, Sendable {
-        /// As the server gave it to the client.
+        /// The id that the server sent to the client.
         public let socketID: String
-        /// Key of the application.
+        /// The key of the application.
         public let app: String
-        /// Names of the channels that it is subscribed to.
+        /// The names of the channels that it is subscribed to.
         public let channels: Set<String>
-        /// Id of the user that it is signed in as; nil if it is not.
+        /// The id of the user that it is signed in as; `nil` if it is not signed in.
         public let user: String?
     }
 }

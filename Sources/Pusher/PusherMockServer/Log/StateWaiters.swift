@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Those who wait for the server to get into some state. Confined to the server's event loop.
+/// Tasks that wait for the server to reach a state. Confined to the server's event loop.
 struct StateWaiters {
     typealias Condition = @Sendable (PusherMockServer.State) -> Bool
 
@@ -8,14 +8,14 @@ struct StateWaiters {
     private var count = 0
     private var isCheckPlanned = false
 
-    /// The id ends the wait with ``giveUp(_:)``.
+    /// Adds a waiter. Pass the returned id to ``giveUp(_:)`` to end the wait.
     mutating func add(_ promise: EventLoopPromise<Bool>, until condition: @escaping Condition) -> Int {
         count += 1
         waiters[count] = (condition, promise)
         return count
     }
 
-    /// Whether a check must be planned: somebody waits, and none is planned yet.
+    /// Returns whether to schedule a check: there are waiters, and no check is scheduled yet.
     mutating func needCheck() -> Bool {
         guard !waiters.isEmpty, !isCheckPlanned else { return false }
         isCheckPlanned = true

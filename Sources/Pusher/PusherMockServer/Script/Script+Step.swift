@@ -3,13 +3,13 @@ extension PusherMockServer.Script {
         enum Trigger: Hashable {
             case start
             case connection
-            /// To any channel if it is nil.
+            /// A subscription to this channel, or to any channel if `nil`.
             case subscription(channel: String?)
         }
 
         enum Action: Hashable {
             case strike(PusherMockServer.ConnectionFault)
-            /// Where a subscription triggers the step, nil is its channel.
+            /// Publish an event. If a subscription triggers the step, `nil` means its channel.
             case publish(event: String, data: String, channel: String?)
             case refuse(PusherMockServer.HandshakeFault)
             case failAuth(PusherMockServer.AuthFault)
@@ -18,7 +18,7 @@ extension PusherMockServer.Script {
 
         var trigger: Trigger
         var delay: Duration
-        /// Nil is without bound.
+        /// The maximum number of times; `nil` means no limit.
         var times: Int?
         var action: Action
 
@@ -66,7 +66,7 @@ extension PusherMockServer.Script {
             }
         }
 
-        /// What the members, each right by itself, must be together.
+        /// Checks that the members, each valid by itself, are valid together.
         private func check(_ name: String, channel: String?) throws(StepReader.Malformed) {
             switch (action, trigger) {
             case (.publish, .start), (.publish, .connection):
@@ -79,7 +79,7 @@ extension PusherMockServer.Script {
     }
 }
 
-/// Reads the members of a step and remembers which there are, so that a slip of the pen is not passed over.
+/// Reads the members of a step and tracks the known ones, so that a misspelled member is reported.
 struct StepReader {
     struct Malformed: Error, Hashable {
         let message: String

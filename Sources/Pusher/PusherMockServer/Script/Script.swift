@@ -1,7 +1,7 @@
 extension PusherMockServer {
-    /// What a server does by itself, at times or when something happens: faults and publications.
+    /// Automatic actions of a server, at certain times or in response to events: faults and publications.
     ///
-    /// Written as a JSON array of steps:
+    /// A script is a JSON array of steps:
     ///
     ///     [
     ///       {"on": "subscribe", "channel": "prices", "do": "publish", "event": "tick", "data": "1"},
@@ -9,10 +9,10 @@ extension PusherMockServer {
     ///       {"do": "fail-auth", "status": 503, "times": 2}
     ///     ]
     ///
-    /// A step is taken when a connection is established (`"on": "connection"`) or subscribed (`"on": "subscribe"`,
-    /// with `channel` only to that one); without `on` when the server starts. `after` delays it, in seconds.
-    /// `times` bounds how often it is taken, or how many connections or requests it makes fail; by default there is no
-    /// bound. What is done to a connection is done to the one that the step is about, or else to all.
+    /// A step runs when a connection is established (`"on": "connection"`) or subscribed (`"on": "subscribe"`; with
+    /// `channel`, only to that channel), or, without `on`, when the server starts. `after` delays it, in seconds.
+    /// `times` limits how often it runs, or how many connections or requests it makes fail; by default there is no
+    /// limit. Actions on a connection apply to the one that triggered the step, or else to all.
     ///
     /// | `do` | members |
     /// |---|---|

@@ -1,8 +1,8 @@
-/// Says which steps of a script it is time for.
+/// Determines which steps of a script are due.
 struct ScriptPlayer {
     typealias Step = PusherMockServer.Script.Step
 
-    /// A step and what it is about.
+    /// A step and its subject.
     struct Due: Hashable {
         var step: Step
         var socketID: String?
@@ -10,12 +10,12 @@ struct ScriptPlayer {
     }
 
     private let steps: [Step]
-    /// How often each step may still be taken; nil is without bound.
+    /// The number of times that each step may still run; `nil` means no limit.
     private var remaining: [Int?]
 
     init(_ script: PusherMockServer.Script?) {
         steps = script?.steps ?? []
-        // For these the times are those of the fault.
+        // For these, `times` applies to the fault.
         remaining = steps.map { step in
             switch step.action {
             case .refuse, .failAuth: nil

@@ -1,14 +1,14 @@
 import NIOCore
 
 extension ServerCore {
-    /// What a script does at the start without delay is done when this returns.
+    /// Starts the script. Steps at the start without delay have run when this returns.
     func startScript() {
         for due in script.started() {
             if due.step.delay == .zero { perform(due) } else { schedule(due) }
         }
     }
 
-    /// Later even without delay: what is happening is to be done with first.
+    /// Schedules a step, to run later even without delay: the current event must be finished first.
     func schedule(_ due: ScriptPlayer.Due) {
         eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: due.step.delay)) {
             if !self.isStopped { self.perform(due) }

@@ -1,7 +1,8 @@
 import NIOCore
 
 extension PusherMockServer {
-    /// Whether this build can: BoringSSL is most of what building the server takes, so TLS is a trait of the package.
+    /// Whether this build supports TLS. BoringSSL takes most of the server's build time, so TLS is a trait of the
+    /// package.
     package static var speaksTLS: Bool {
         #if MockServerTLS
             true
@@ -15,7 +16,7 @@ extension PusherMockServer {
     import Glibc
     import NIOSSL
 
-    /// What speaks TLS on the server's connections.
+    /// TLS on the server's connections.
     struct ServerTLS: Sendable {
         private let context: NIOSSLContext
 
@@ -44,7 +45,7 @@ extension PusherMockServer {
 
         private static func privateKey(in path: String) throws(PusherMockServerError) -> NIOSSLPrivateKey {
             let bytes = try contents(of: path, .privateKey, "private key")
-            // With a passphrase asked for by nobody, an encrypted key is none.
+            // There is no prompt for a passphrase, so an encrypted key fails.
             guard let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) else {
                 throw PusherMockServerError(
                     .privateKey, "\(path) does not hold a private key in PEM form, or the key is encrypted")
@@ -72,7 +73,7 @@ extension PusherMockServer {
             return bytes
         }
 
-        /// Bytes. No chain of certificates is longer; a device would never end.
+        /// The maximum bytes of a file. No certificate chain is longer, and a device would never end.
         private static let maximumFileSize = 1 << 20
 
         func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {
@@ -80,7 +81,6 @@ extension PusherMockServer {
         }
     }
 
-    /// What speaks TLS on the connections of webhooks.
     enum WebhookTLS {
         static func addHandler(to pipeline: ChannelPipeline.SynchronousOperations, host: String) throws {
             let context = try NIOSSLContext(configuration: .makeClientConfiguration())
@@ -97,7 +97,7 @@ extension PusherMockServer {
             .tlsUnavailable, "this server was built without TLS: enable the package trait MockServerTLS")
     }
 
-    /// Stands for a server that was built without TLS.
+    /// A placeholder for a server built without TLS.
     struct ServerTLS: Sendable {
         init(_ files: PusherMockServer.TLS) throws(PusherMockServerError) { throw .withoutTLS }
 
@@ -106,7 +106,7 @@ extension PusherMockServer {
         }
     }
 
-    /// The same for webhooks.
+    /// A placeholder for webhooks without TLS.
     enum WebhookTLS {
         static func addHandler(to pipeline: ChannelPipeline.SynchronousOperations, host: String) throws {
             throw PusherMockServerError.withoutTLS

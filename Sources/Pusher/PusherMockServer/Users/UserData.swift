@@ -1,12 +1,12 @@
 import Basics
 
-/// Who a connection signs in as: the signed `user_data`, checked. Pusher protocol, "Signing in users".
+/// The user that a connection signs in as: the signed `user_data`, validated. Pusher protocol, "Signing in users".
 struct UserData: Hashable {
     static let maximumIDLength = 200
     static let maximumWatchlistSize = 100
 
     let id: String
-    /// Each user once, without those beyond the limit.
+    /// The watched users, each once, up to the limit.
     let watchlist: [ByteKey]
     let exceedsWatchlistLimit: Bool
 

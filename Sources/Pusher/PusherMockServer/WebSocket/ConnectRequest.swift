@@ -1,4 +1,4 @@
-/// What the path and query of a WebSocket upgrade ask for, checked against the applications that are served.
+/// The path and query of a WebSocket upgrade, validated against the served applications.
 ///
 /// Pusher protocol, "Websocket connection": `/app/{key}?protocol=7&client=…&version=…`.
 struct ConnectRequest {
@@ -7,7 +7,7 @@ struct ConnectRequest {
     let appKey: String
     let protocolVersion: Int
 
-    /// A refusal that the client gets as `pusher:error` and as close code.
+    /// A refusal that the client receives as `pusher:error` and as close code.
     struct Refusal: Error, Hashable {
         let code: Int
         let message: String
@@ -35,7 +35,7 @@ struct ConnectRequest {
         appKey = key
     }
 
-    /// The key that a path names, whether it is served or not.
+    /// Returns the key that a path names, whether it is served or not.
     static func appKey(in target: RequestTarget, configuration: PusherMockServer.Configuration) -> String? {
         let start = configuration.pathPrefix + "/app/"
         guard target.path.hasPrefix(start) else { return nil }
@@ -60,7 +60,8 @@ struct ConnectRequest {
         return version
     }
 
-    /// `1`, `1.2`, `1.2.3`, `1.2.3.4`, each with an optional suffix that starts with `-` or `+`.
+    /// Returns whether the text is `1`, `1.2`, `1.2.3` or `1.2.3.4`, with an optional suffix that starts with `-` or
+    /// `+`.
     private static func isVersion(_ text: String) -> Bool {
         let core = text.prefix { $0 != "-" && $0 != "+" }
         let numbers = core.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A frame in the form in which it is written, shared by all its recipients.
+/// A frame as written to the connection, shared by all its recipients.
 struct EncodedFrame {
     let text: String
     let buffer: ByteBuffer

@@ -2,9 +2,9 @@ import NIOCore
 import NIOWebSocket
 import Transport
 
-/// Checks what NIO's decoder leaves to others: frames from a client are masked (RFC 6455, section 5.1), and no
-/// reserved bit is set, since no extension is negotiated (section 5.2). Passes them on unmasked: NIO does that byte by byte,
-/// which takes a tenth of a second for each mebibyte in a debug build.
+/// Checks rules that NIO's decoder doesn't: frames from a client are masked (RFC 6455, section 5.1), and no reserved
+/// bit is set, since no extension is negotiated (section 5.2). Forwards frames unmasked: NIO unmasks byte by byte,
+/// which takes a tenth of a second per mebibyte in a debug build.
 final class FrameValidator: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

@@ -1,16 +1,16 @@
 import Basics
 
-/// When the server pings a silent client, and when it gives up on it. Pusher protocol, "Ping and pong messages".
+/// Decides when the server pings a silent client, and when it gives up. Pusher protocol, "Ping and pong messages".
 struct KeepAlive {
     enum Action: Hashable {
         case wait(Duration)
-        /// Send a ping, then ask again after this long.
+        /// Send a ping, then check again after this duration.
         case ping(Duration)
         /// Close with 4201.
         case giveUp
     }
 
-    /// The shortest silence that is looked for: a time of zero must not keep the event loop busy.
+    /// The shortest silence to check for: a time of zero must not keep the event loop busy.
     private static let shortestSilence = Duration.milliseconds(10)
 
     private let pingAfter: Duration
@@ -24,7 +24,7 @@ struct KeepAlive {
         lastActivity = now
     }
 
-    /// Any frame proves the client alive.
+    /// Records a frame. Any frame proves that the client is alive.
     mutating func frameReceived(now: MonotonicInstant) {
         lastActivity = now
         pingedAt = nil
@@ -33,7 +33,7 @@ struct KeepAlive {
     mutating func timerFired(now: MonotonicInstant) -> Action {
         if let pingedAt {
             let left = pongTimeout - (now - pingedAt)
-            // Not longer than that: should the client answer, the timer has to be there for the next silence.
+            // No longer than that: if the client answers, the timer is needed for the next silence.
             return left > .zero ? .wait(min(left, pingAfter)) : .giveUp
         }
         let left = pingAfter - (now - lastActivity)

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Cuts what is written into pieces that leave one by one, so that they arrive in TCP segments of their own.
+/// Splits writes into pieces that are sent one by one, so that each arrives in its own TCP segment.
 final class SegmentSplitter: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Long enough for a reader to see the pieces apart.
+    /// The pause between pieces: long enough for a reader to receive them separately.
     private static let pause = TimeAmount.milliseconds(1)
 
     private let byteCount: Int

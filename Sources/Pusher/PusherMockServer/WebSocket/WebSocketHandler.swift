@@ -7,16 +7,16 @@ import Transport
 
 /// One upgraded connection: moves frames between NIO and the server's logic, and carries out faults.
 ///
-/// Confined to the server's event loop, as everything behind ``ServerCore`` is.
+/// Confined to the server's event loop, like everything behind ``ServerCore``.
 final class WebSocketHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
     private enum State {
-        /// Upgraded, no socket id yet.
+        /// Upgraded, but without a socket id yet.
         case opening
         case established(SocketID)
-        /// Our close frame is out.
+        /// The server has sent its close frame.
         case closing(SocketID?)
         case closed
     }
@@ -26,11 +26,11 @@ final class WebSocketHandler: ChannelInboundHandler {
         var ignoresPings = false
         var fragmentSize: Int?
         var delay: Duration?
-        /// How many frames leave in one write.
+        /// The number of frames to send in one write.
         var mergedCount: Int?
     }
 
-    /// How long the peer may take to answer our close frame before TCP is closed.
+    /// The time within which the peer must answer the server's close frame before TCP is closed.
     private static let closeTimeout = TimeAmount.seconds(2)
 
     private let core: ServerCore
@@ -129,7 +129,7 @@ final class WebSocketHandler: ChannelInboundHandler {
         }
     }
 
-    /// Before version 5 a client need not know the event.
+    /// Sends a ping. Before version 5 a client need not know the event.
     private func sendPing() {
         if case .success(let request) = request, request.protocolVersion < 5 {
             writeControl(.ping, ByteBuffer())
@@ -239,7 +239,7 @@ final class WebSocketHandler: ChannelInboundHandler {
         strikeDueFaults()
     }
 
-    /// Frames that are to be merged wait for each other.
+    /// Writes the queued frames. Frames to be merged wait for each other.
     func flush() {
         if let count = behaviour.mergedCount, unflushedFrameCount < count { return }
         flushAll()
@@ -284,13 +284,13 @@ final class WebSocketHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// A client that does not read its answers is not heard until it does: more of them would only wait here.
+    /// Stops reading from a client that does not read its answers: more of them would only queue up here.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
         context.fireChannelWritabilityChanged()
     }
 
-    /// Sends a close frame and ends the connection when the peer has answered it, or has had time to.
+    /// Sends a close frame and ends the connection when the peer has answered it, or after a timeout.
     func close(code: Int?, reason: String) {
         switch state {
         case .closing, .closed: return
@@ -357,7 +357,7 @@ final class WebSocketHandler: ChannelInboundHandler {
         }
     }
 
-    /// With a linger time of zero the kernel sends a reset instead of the usual end.
+    /// Resets the connection: with a linger time of zero, the kernel sends a reset instead of the usual end.
     private func reset() {
         guard let context else { return }
         let socket = context.channel as? any SocketOptionProvider
@@ -380,7 +380,7 @@ final class WebSocketHandler: ChannelInboundHandler {
 }
 
 extension String {
-    /// The longest start of the text that has at most `count` bytes.
+    /// Returns the longest prefix of the text with at most `count` bytes.
     fileprivate func prefix(utf8Count count: Int) -> String {
         var result = self
         while result.utf8.count > count { result.removeLast() }

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// Decides over the upgrade of one TCP connection and builds its pipeline.
+/// Decides about the upgrade of one TCP connection and builds its pipeline.
 final class WebSocketUpgrade {
     private let core: ServerCore
     private let http: HTTPHandler
@@ -25,7 +25,7 @@ final class WebSocketUpgrade {
             })
     }
 
-    /// The fields to add to the 101 answer, or nil if the connection does not become a WebSocket.
+    /// Returns the fields to add to the 101 answer, or `nil` if the connection does not become a WebSocket.
     private func answer(to head: HTTPRequestHead, on channel: any Channel) -> HTTPHeaders? {
         guard head.method == .GET, head.namesItsHost, !core.configuration.servesAuthOnly else { return nil }
         let target = RequestTarget(head.uri)
@@ -41,7 +41,7 @@ final class WebSocketUpgrade {
         case nil, .refuse, .close, .errorFirst, .text, .delay, .never: break
         }
         connection = WebSocketHandler(core: core, request: request(for: target), fault: fault)
-        // No subprotocol means anything to this server: an offered one is echoed for the sake of strict clients.
+        // This server uses no subprotocol, but echoes an offered one for strict clients.
         let offered = head.headers[canonicalForm: "Sec-WebSocket-Protocol"].first.map(String.init)
         return HTTPHeaders(offered.map { [("Sec-WebSocket-Protocol", $0)] } ?? [])
     }

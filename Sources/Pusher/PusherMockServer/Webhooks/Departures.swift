@@ -1,9 +1,9 @@
 import Basics
 
-/// Departures that are not told yet: who left may come right back, and then nothing has happened.
+/// Departures that are not reported yet: a user who returns right away has not left.
 struct Departures {
     private let delay: Duration
-    /// In order of leaving.
+    /// The departures, in order of leaving.
     private var waiting: [(event: WebhookEvent, due: MonotonicInstant)] = []
 
     init(delay: Duration) {
@@ -16,7 +16,7 @@ struct Departures {
         waiting.append((event, now + delay))
     }
 
-    /// Takes back a departure. Says whether it was still untold, so that the return is no news either.
+    /// Cancels a departure. Returns whether it was still unreported, so that the return need not be reported either.
     mutating func takeBack(_ event: WebhookEvent) -> Bool {
         guard let index = waiting.firstIndex(where: { $0.event == event }) else { return false }
         waiting.remove(at: index)

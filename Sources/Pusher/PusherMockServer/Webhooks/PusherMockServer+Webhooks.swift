@@ -1,17 +1,18 @@
 extension PusherMockServer {
-    /// Whom an application tells what happens to its channels.
+    /// The receiver of an application's channel events.
     public struct Webhooks: Hashable, Sendable {
-        /// `http` or `https`; every event is posted there. Nil: events are only logged, as ``LogEntry/webhook(event:app:)``.
+        /// The `http` or `https` URL to post every event to. If `nil`, events are only logged, as
+        /// ``LogEntry/webhook(event:app:)``.
         public var url: String?
-        /// Puts all events that wait into one request. Otherwise each is a request of its own.
+        /// Whether to send all waiting events in one request. Otherwise each has its own request.
         public var isBatching: Bool
-        /// How long a departure waits for a return, with which nothing has happened.
+        /// The time for which a departure is held back; a return within it cancels both.
         public var departureDelay: Duration
-        /// Pause before a request that failed is repeated; it doubles each time, and after five minutes the request is
-        /// given up. Later requests don't wait for it, so a repeated one may arrive out of order; their `time_ms` tells.
+        /// The delay before a failed request is retried. It doubles each time; after five minutes the request is
+        /// discarded. Later requests don't wait for it, so a retry may arrive out of order, as its `time_ms` shows.
         public var retryDelay: Duration
 
-        /// Single events, departures after 3 s, the first repetition after 1 s.
+        /// Creates webhooks. By default: single events, departures after 3 s, the first retry after 1 s.
         public init(
             url: String? = nil, isBatching: Bool = false, departureDelay: Duration = .seconds(3),
             retryDelay: Duration = .seconds(1)

@@ -1,6 +1,6 @@
 import Basics
 
-/// What an application's own server is told. Pusher protocol, "Webhooks".
+/// An event reported to an application's own server. Pusher protocol, "Webhooks".
 enum WebhookEvent: Hashable {
     case channelOccupied(String)
     case channelVacated(String)

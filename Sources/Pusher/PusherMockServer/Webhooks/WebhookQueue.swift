@@ -1,24 +1,24 @@
 import Basics
 import PusherProtocol
 
-/// The webhooks of one application on their way.
+/// The pending webhooks of one application.
 ///
-/// First attempts are made in order, one at a time. A request that fails is repeated on its own, and nothing waits for it.
+/// First attempts are made in order, one at a time. A failed request is retried separately, and nothing waits for it.
 struct WebhookQueue {
-    /// How long a request is repeated.
+    /// The time for which a request is retried.
     static let patience: Duration = .seconds(300)
-    /// Events that wait for their first attempt. The oldest ones beyond that are given up.
+    /// The maximum number of events that wait for their first attempt. Beyond that the oldest are discarded.
     static let maximumWaiting = 10_000
-    /// Bytes of the requests that wait to be repeated. One that fails beyond that is given up.
+    /// The maximum bytes of the requests that wait for a retry. Beyond that a failed request is discarded.
     static let maximumRetrySize = 16 << 20
-    /// Repetitions at a time; more wait for one of them to end.
+    /// The maximum number of concurrent retries; more wait for one of them to end.
     static let maximumRetrying = 8
 
     typealias ID = Int
 
     enum Action: Hashable {
         case post(ID, String)
-        /// Ask again for this request after this long.
+        /// Call `waited` for this request after this duration.
         case wait(ID, Duration)
     }
 
@@ -35,9 +35,9 @@ struct WebhookQueue {
     /// The request whose first attempt has no answer yet.
     private var first: ID?
     private var retrying: Set<ID> = []
-    /// Those whose pause is over, while too many others are repeated.
+    /// The requests whose pause is over, but which wait for other retries to end.
     private var due: [ID] = []
-    /// Bytes of all that failed before.
+    /// The bytes of all requests that have failed before.
     private var retrySize = 0
     private var lastID = 0
 
@@ -51,7 +51,7 @@ struct WebhookQueue {
         return next(now: now, time: time)
     }
 
-    /// - Parameter status: nil if there was no answer.
+    /// - Parameter status: `nil` if there was no answer.
     mutating func answered(_ id: ID, status: Int?, now: MonotonicInstant, time: Int64) -> [Action] {
         guard let request = requests[id] else { return [] }
         let isFirst = first == id
@@ -67,14 +67,14 @@ struct WebhookQueue {
         return actions + next(now: now, time: time)
     }
 
-    /// The pause of a request is over.
+    /// Handles the end of a request's pause.
     mutating func waited(_ id: ID) -> [Action] {
         guard requests[id] != nil else { return [] }
         due.append(id)
         return repetitions()
     }
 
-    /// How long a request waits until it is repeated; nil if it is given up.
+    /// Returns the delay until a request is retried; `nil` if it is discarded.
     private mutating func retry(
         _ id: ID, _ request: Request, isFirst: Bool, now: MonotonicInstant
     ) -> Duration? {

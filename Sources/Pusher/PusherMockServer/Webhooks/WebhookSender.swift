@@ -14,11 +14,11 @@ final class WebhookSender {
     private let eventLoop: any EventLoop
     private let log: (PusherMockServer.LogEntry) -> Void
     private var queue: WebhookQueue
-    /// The pending requests, with their connections once these are open.
+    /// The pending requests, with their connections once open.
     private var exchanges: [WebhookQueue.ID: (any Channel)?] = [:]
     private var isStopped = false
 
-    /// Nil if there is nowhere to post to.
+    /// Returns `nil` if there is no URL to post to.
     init?(
         app: PusherMockServer.App, eventLoop: any EventLoop, log: @escaping (PusherMockServer.LogEntry) -> Void
     ) {
@@ -39,7 +39,7 @@ final class WebhookSender {
         for channel in exchanges.values { channel?.close(promise: nil) }
     }
 
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     private static var time: Int64 { (Date().timeIntervalSince1970 * 1000).clampedToInt64 }
 
     private func carryOut(_ actions: [WebhookQueue.Action]) {
@@ -84,7 +84,7 @@ final class WebhookSender {
                     app: credentials.key, status: status, reason: reason, retryDelay: retryDelay)))
     }
 
-    /// In words; nil if the receiver has taken it.
+    /// Returns the reason in words; `nil` if the receiver has accepted the request.
     private static func reasonOfFailure(_ result: Result<Int, any Error>) -> String? {
         switch result {
         case .success(let status): (200..<300).contains(status) ? nil : "the receiver answered with status \(status)"

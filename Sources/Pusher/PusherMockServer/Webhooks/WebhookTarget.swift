@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where webhooks are posted to.
+/// The target to which webhooks are posted.
 struct WebhookTarget: Hashable {
     let host: String
     let port: Int
     let isSecure: Bool
-    /// Path and query.
+    /// The path and query.
     let requestTarget: String
 
-    /// Nil unless it is an absolute URL of http or https.
+    /// Returns `nil` unless it is an absolute URL of http or https.
     init?(_ url: String) {
         guard let components = URLComponents(string: url), let scheme = components.scheme?.lowercased(),
             ["http", "https"].contains(scheme), let host = components.host, !host.isEmpty

@@ -1,6 +1,6 @@
 import Basics
 
-/// An application's key and secret, and every signature of the protocol made with them.
+/// An application's key and secret, which make every signature of the protocol.
 ///
 /// All are HMAC-SHA256 over UTF-8 text with the secret as the key, in lower-case hexadecimal.
 package struct AppCredentials: Hashable, Sendable, Confidential {
@@ -12,22 +12,23 @@ package struct AppCredentials: Hashable, Sendable, Confidential {
         self.secret = secret
     }
 
-    /// Never the secret.
+    /// A description without the secret.
     package var description: String { "credentials of key \(key)" }
 
-    /// The `auth` of a subscription: `key:signature` over `socket_id:channel[:channel_data]`.
+    /// Returns the `auth` of a subscription: `key:signature` over `socket_id:channel[:channel_data]`.
     package func channelAuth(socketID: SocketID, channel: ChannelName, channelData: String? = nil) -> String {
         var text = "\(socketID):\(channel)"
         if let channelData { text += ":\(channelData)" }
         return "\(key):\(signature(of: text))"
     }
 
-    /// The `auth` of a sign-in: `key:signature` over `socket_id::user::user_data`.
+    /// Returns the `auth` of a sign-in: `key:signature` over `socket_id::user::user_data`.
     package func userAuth(socketID: SocketID, userData: String) -> String {
         "\(key):\(signature(of: "\(socketID)::user::\(userData)"))"
     }
 
-    /// Whether `auth` is what ``channelAuth(socketID:channel:channelData:)`` gives. Split at the first colon.
+    /// Returns whether `auth` equals the result of ``channelAuth(socketID:channel:channelData:)``. Splits it at the
+    /// first colon.
     package func accepts(
         channelAuth auth: String, socketID: SocketID, channel: ChannelName, channelData: String?
     ) -> Bool {
@@ -36,12 +37,12 @@ package struct AppCredentials: Hashable, Sendable, Confidential {
             Array(channelAuth(socketID: socketID, channel: channel, channelData: channelData).utf8))
     }
 
-    /// Whether `auth` is what ``userAuth(socketID:userData:)`` gives.
+    /// Returns whether `auth` equals the result of ``userAuth(socketID:userData:)``.
     package func accepts(userAuth auth: String, socketID: SocketID, userData: String) -> Bool {
         Digest.areEqual(Array(auth.utf8), Array(userAuth(socketID: socketID, userData: userData).utf8))
     }
 
-    /// The signature of an HTTP API request over method, path and query.
+    /// Returns the signature of an HTTP API request over method, path and query.
     ///
     /// - Parameter query: every parameter but `auth_signature`, not URL-escaped. Keys are lower-cased, then sorted.
     package func httpSignature(method: String, path: String, query: [(name: String, value: String)]) -> String {
@@ -52,7 +53,7 @@ package struct AppCredentials: Hashable, Sendable, Confidential {
         return signature(of: "\(method.uppercased())\n\(path)\n\(parameters)")
     }
 
-    /// The `X-Pusher-Signature` of a webhook.
+    /// Returns the `X-Pusher-Signature` of a webhook.
     package func webhookSignature(body: [UInt8]) -> String {
         Digest.hmacSHA256(key: Array(secret.utf8), message: body).hexadecimal
     }

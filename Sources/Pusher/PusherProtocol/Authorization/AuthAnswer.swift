@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// What the application's server gives for a channel (Pusher protocol, "Authorizing users").
+/// The answer of the application's server for a channel (Pusher protocol, "Authorizing users").
 package struct AuthAnswer: Hashable, Sendable, Confidential {
     /// `key:signature`.
     package var auth: String
@@ -16,12 +16,12 @@ package struct AuthAnswer: Hashable, Sendable, Confidential {
         self.sharedSecret = sharedSecret
     }
 
-    /// Never the signature or the secret.
+    /// A description without the signature and the secret.
     package var description: String { "an auth answer" }
 
     package var channelKey: ChannelKey? { sharedSecret.flatMap { ChannelKey(base64: $0) } }
 
-    /// What the kind of channel needs and the answer lacks.
+    /// Returns a failure if the answer lacks a part that this kind of channel needs.
     func failure(for channel: ChannelName) -> AuthFailure? {
         switch channel.kind {
         case .encrypted where sharedSecret == nil:
@@ -36,7 +36,7 @@ package struct AuthAnswer: Hashable, Sendable, Confidential {
 
     /// Reads the body of the endpoint's answer.
     ///
-    /// - Throws: What is wrong with it, in words that hold nothing of the body.
+    /// - Throws: The reason why it is invalid, without any text of the body.
     package init(body: [UInt8]) throws(AuthFailure) {
         let answer = try AuthObject(body: body)
         auth = try answer.required("auth")
@@ -45,7 +45,7 @@ package struct AuthAnswer: Hashable, Sendable, Confidential {
     }
 }
 
-/// The JSON object that an auth endpoint answers with. Failures hold nothing of it.
+/// The JSON object in an auth endpoint's answer. Failures contain none of it.
 struct AuthObject {
     private let members: [String: Any]
 
@@ -74,31 +74,31 @@ struct AuthObject {
     }
 }
 
-/// Why a channel or a user could not be authorized. Never holds what the endpoint sent, except in `body`.
+/// The reason why a channel or a user could not be authorized. Contains the endpoint's answer only in `body`.
 package struct AuthFailure: Error, Hashable, Sendable {
-    /// A sentence's end: “the auth endpoint … : *reason*”.
+    /// The end of the sentence “the auth endpoint … : *reason*”.
     package var reason: String
     /// The HTTP status, if the endpoint answered.
     package var status: Int?
-    /// The answer's body, for the delegate alone; never logged.
+    /// The answer's body, only for the delegate; never logged.
     package var body: String?
     package var kind: Kind
 
     package enum Kind: Hashable, Sendable {
-        /// Somebody said no.
+        /// The request was refused.
         case refused
         /// The same request may succeed in a moment.
         case temporary
-        /// There is an answer, and nothing can be done with it.
+        /// The answer is invalid.
         case unusable
 
-        /// Of an endpoint's answer that lets nobody in.
+        /// Creates the failure for an endpoint's answer that refuses access.
         package init(status: Int) {
             self = status == 429 || status >= 500 ? .temporary : status >= 400 ? .refused : .unusable
         }
     }
 
-    /// The time that the client's options give for it is over.
+    /// The failure after the timeout from the client's options.
     static let noAnswerInTime = AuthFailure("there was no answer in time", kind: .temporary)
 
     package init(_ reason: String, status: Int? = nil, body: String? = nil, kind: Kind = .refused) {

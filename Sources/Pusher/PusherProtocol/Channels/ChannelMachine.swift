@@ -1,7 +1,7 @@
 import Basics
 import Realtime
 
-/// One channel's subscription on the present connection.
+/// One channel's subscription on the current connection.
 ///
 ///               ┌─ retrying ◄─┐
 ///               ▼             │
@@ -9,26 +9,27 @@ import Realtime
 ///       └────(public)──────────────────────────────────────▲   │
 ///                                                              └─► failed, leaving
 ///
-/// An application's `unsubscribe` while the server has not answered yet cannot be sent (the server would answer "no
-/// current subscription"): the channel is ``State/leaving`` until the answer comes, unless it is wanted again before.
+/// If the application unsubscribes before the server has answered, the `unsubscribe` cannot be sent yet (the server
+/// would answer "no current subscription"). The channel is then ``State/leaving`` until the answer arrives, unless the
+/// application subscribes again before that.
 struct ChannelMachine: Sendable {
     enum State: Hashable, Sendable {
-        /// Wanted; there is no connection.
+        /// Wanted, but there is no connection.
         case idle
-        /// Waits for one of the few authorizations that may run at a time.
+        /// Waiting for one of the few concurrent authorizations.
         case queued
         case authorizing(AuthRequestID)
-        /// The auth endpoint failed and is asked again soon.
+        /// The auth endpoint failed; a retry is pending.
         case retrying
-        /// The answer leaves it to the sign-in, which is on its way, to say who the user is.
+        /// The answer leaves the user's identity to the pending sign-in.
         case awaitingUser(AuthAnswer)
         /// The frame is sent; the server's answer is due at the deadline.
         case subscribing(deadline: MonotonicInstant)
         case subscribed
-        /// Given up until the next connection or the next `subscribe`.
-        /// - Parameter mayBeSubscribed: The server was asked and has not said no.
+        /// Failed until the next connection or the next `subscribe`.
+        /// - Parameter mayBeSubscribed: The request was sent and the server has not refused it.
         case failed(mayBeSubscribed: Bool)
-        /// Unwanted while `subscribing`.
+        /// Unsubscribed while `subscribing`.
         case leaving(deadline: MonotonicInstant)
     }
 
@@ -47,28 +48,28 @@ struct ChannelMachine: Sendable {
     let name: ChannelName
     let id: EventRouter.ChannelID
     var state = State.idle
-    /// Given at `subscribe`, good for one attempt.
+    /// The signature passed to `subscribe`, valid for one attempt.
     var givenAuth: AuthAnswer?
     var members = PresenceMembers()
-    /// The own user id on a presence channel, of the last authorization.
+    /// The client's own user id on a presence channel, from the last authorization.
     var myID: String?
-    /// Opens the events of an encrypted channel; of the last authorization.
+    /// The key that decrypts the events of an encrypted channel, from the last authorization.
     var key: ChannelKey?
-    /// Events that the key does not open, oldest first. While there are any, a newer key is being asked for.
+    /// Events that the key cannot decrypt, oldest first. While there are any, a request for a newer key is pending.
     var sealed = SealedEvents()
     var keyRequest = KeyRequest.none
-    /// Until when no newer key is asked for, because the last one opened nothing.
+    /// The pause in requests for a newer key, because the last one decrypted nothing.
     var keyPause: KeyPause?
-    /// Authorizations that failed in a row and were tried again.
+    /// The number of consecutive failed authorizations that were retried.
     var authRetries = 0
-    /// Why it failed, for whoever asks later.
+    /// The reason for the failure, for later queries.
     var failure: PusherError?
-    /// Client events waiting for the subscription, oldest first.
+    /// The client events waiting for the subscription, oldest first.
     var unsent: [(event: String, data: String)] = []
-    /// Connections subscribed to the channel, if the server tells.
+    /// The number of connections subscribed to the channel, if the server reports it.
     var subscriptionCount: Int?
     var subscribedAt: MonotonicInstant?
-    /// When something was heard last on the connection that broke: from then on events may have been missed.
+    /// The time at which the broken connection last received anything. Events may have been missed since then.
     var missingSince: MonotonicInstant?
     var cache = CacheReplay()
 
@@ -84,7 +85,7 @@ struct ChannelMachine: Sendable {
 
     var isSubscribed: Bool { state == .subscribed }
 
-    /// When the server's answer is overdue.
+    /// The time at which the server's answer is overdue.
     var deadline: MonotonicInstant? {
         switch state {
         case .subscribing(let deadline), .leaving(let deadline): deadline
@@ -93,16 +94,17 @@ struct ChannelMachine: Sendable {
     }
 }
 
-/// Tells the event that a cache channel's server kept from new ones (Pusher protocol, "Cache channels").
+/// Distinguishes a cached event of a cache channel from new events (Pusher protocol, "Cache channels").
 struct CacheReplay: Sendable {
-    /// A server with caches sends what it kept, or that it kept nothing, right behind the success of a subscription. One
-    /// without sends neither: what comes later than this is live, unless it is what came last before. A network that stalls
-    /// between the two must not make an event come twice as a new one.
+    /// A server with caches sends the cached event, or a cache miss, right after the success of a subscription. A
+    /// server without caches sends neither. A later event is live unless it equals the last one before: a network stall
+    /// between the two must not deliver an event as new twice.
     private static let patience = Duration.seconds(1)
 
-    /// Set between the success of a subscription and the first event after it, which was kept if it comes by then.
+    /// Set between the success of a subscription and the first event after it. That event is cached if it arrives by
+    /// this time.
     private var expectedUntil: MonotonicInstant?
-    /// Of the event delivered last.
+    /// The fingerprint of the event delivered last.
     private var lastFingerprint: Int?
 
     mutating func subscribed(now: MonotonicInstant) {
@@ -113,7 +115,7 @@ struct CacheReplay: Sendable {
         expectedUntil = nil
     }
 
-    /// - Parameter event: Published; events from client to client are not kept.
+    /// - Parameter event: A published event; servers do not cache client events.
     mutating func origin(of event: RealtimeEvent, now: MonotonicInstant) -> EventOrigin {
         let fingerprint = event.fingerprint
         defer { (expectedUntil, lastFingerprint) = (nil, fingerprint) }
@@ -123,15 +125,15 @@ struct CacheReplay: Sendable {
     }
 }
 
-/// Tells one request for authorization from all others, so that an answer that comes late is recognised.
+/// The identifier of one authorization request, by which late answers are recognized.
 package struct AuthRequestID: Hashable, Sendable {
     package let number: Int
 }
 
-/// A signature that the application's server is to be asked for.
+/// A request to the application's server for a signature.
 package struct AuthRequest: Hashable, Sendable {
     package let id: AuthRequestID
     package let channel: ChannelName
-    /// The connection that the signature is for; it is void on any other.
+    /// The connection that the signature is for; it is invalid on any other.
     package let socketID: SocketID
 }

@@ -1,4 +1,4 @@
-/// A channel name that keeps the protocol's rules, and what its prefix says of the channel.
+/// A valid channel name, and the properties of the channel that follow from its prefix.
 ///
 /// Pusher protocol, "Channel naming conventions": `A–Z a–z 0–9 _ - = @ , . ;`, at most 164 characters. A name that
 /// starts with `#server-to-user-` is internal.
@@ -13,13 +13,13 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
     }
 
     package static let maximumLength = 164
-    /// The limit for the part after ``serverToUserPrefix``: servers name that channel themselves.
+    /// The maximum length of the part after ``serverToUserPrefix``: servers name that channel themselves.
     package static let maximumUserIDLength = 200
     package static let serverToUserPrefix = "#server-to-user-"
 
     package let string: String
     package var kind: Kind
-    /// The server keeps the last event for new subscribers.
+    /// Whether the server caches the last event for new subscribers.
     package var isCached: Bool
 
     package init(_ string: String) throws(InvalidChannelName) {
@@ -64,7 +64,7 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Longest first; the dash belongs to the prefix.
+    /// The prefixes with their dash, longest first.
     private static let prefixes: [(text: String, kind: Kind, isCached: Bool)] = [
         ("private-encrypted-cache-", .encrypted, true),
         ("private-encrypted-", .encrypted, false),
@@ -75,7 +75,7 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
         ("cache-", .public, true),
     ]
 
-    /// Whether a channel can have this name.
+    /// Returns whether this is a valid channel name.
     static func isValid(_ name: ArraySlice<UInt8>) -> Bool {
         let prefix = serverToUserPrefix.utf8
         guard name.starts(with: prefix) else { return isValid(body: name, maximumLength) }

@@ -3,11 +3,11 @@ import JSONBytes
 
 /// The members of a presence channel. User ids compare byte for byte; a number is the same id as its digits in a string.
 ///
-/// There may be 100,000 members: what is kept of each takes about as many bytes as the server sent.
+/// There may be 100,000 members, so each takes about as many bytes as the server sent.
 package struct PresenceMembers: Sendable {
     package struct Member: Sendable {
         package let userID: String
-        /// JSON text; nil if the server gave nothing or null.
+        /// JSON text; `nil` if the server sent nothing or null.
         package let userInfo: String?
 
         package init(userID: String, userInfo: String? = nil) {
@@ -18,13 +18,14 @@ package struct PresenceMembers: Sendable {
 
     package enum Addition: Hashable, Sendable {
         case new
-        /// What was known of the member is updated.
+        /// The member was known; its information is updated.
         case known
-        /// Left out: the members that are known already have as many bytes as is allowed.
+        /// The member was skipped because the known members already take the allowed number of bytes.
         case tooMany
     }
 
-    /// Bytes of all ids and infos, with 128 for each member for what keeps it. A server may add any number.
+    /// The maximum bytes of all ids and infos, including 128 bytes of overhead per member. A server may add any number
+    /// of members.
     package static let maximumBytes = 16 << 20
     private static let overhead = 128
 
@@ -36,7 +37,7 @@ package struct PresenceMembers: Sendable {
 
     package var count: Int { members.count }
 
-    /// In order of arrival.
+    /// All members, in order of arrival.
     package var all: [Member] {
         members.sorted { $0.value.order < $1.value.order }
             .map { Member(userID: $0.key.text, userInfo: $0.value.userInfo) }
@@ -46,12 +47,12 @@ package struct PresenceMembers: Sendable {
         members[UserID(text: userID)].map { Member(userID: userID, userInfo: $0.userInfo) }
     }
 
-    /// Makes room for so many, or for as many as there may be.
+    /// Reserves capacity for `count` members, up to the maximum.
     mutating func reserveCapacity(_ count: Int) {
         members.reserveCapacity(min(count, Self.maximumBytes / Self.overhead))
     }
 
-    /// Adds a member, or updates what is known of one.
+    /// Adds a member, or updates a known one.
     package mutating func add(_ member: Member) -> Addition {
         let key = UserID(text: member.userID)
         let known = members[key]
@@ -68,7 +69,7 @@ package struct PresenceMembers: Sendable {
         key.text.utf8.count + (userInfo?.utf8.count ?? 0) + overhead
     }
 
-    /// Removes a member and returns what was known last, or nil for an unknown one.
+    /// Removes a member and returns its last known information, or `nil` if it is unknown.
     package mutating func remove(userID: String) -> Member? {
         let key = UserID(text: userID)
         guard let (_, userInfo) = members.removeValue(forKey: key) else { return nil }
@@ -77,7 +78,7 @@ package struct PresenceMembers: Sendable {
     }
 }
 
-/// A user id, compared like a ``ByteKey``. A `String` keeps a short text without memory of its own, which counts with
+/// A user id, compared like a ``ByteKey``. A `String` stores a short text without an allocation, which matters with
 /// 100,000 members.
 private struct UserID: Hashable {
     let text: String
@@ -91,7 +92,8 @@ private struct UserID: Hashable {
 }
 
 extension PresenceMembers.Member {
-    /// A member in the data of `member_added`, `member_removed` or in `channel_data`. Nil without a user id.
+    /// Reads a member from the data of `member_added` or `member_removed`, or from `channel_data`. Returns `nil`
+    /// without a user id.
     package init?(data: String?) {
         guard let data = data.map({ Array($0.utf8) }), JSONView.isJSON(data), let object = JSONView(data),
             let id = Self.userID(object["user_id"])
@@ -99,7 +101,7 @@ extension PresenceMembers.Member {
         self.init(userID: id, userInfo: object["user_info"].flatMap(Self.infoText))
     }
 
-    /// A string that is not empty, or a number.
+    /// Returns a user id from a non-empty string or a number.
     fileprivate static func userID(_ value: JSONView?) -> String? {
         JSON.identifier(value).flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -111,18 +113,18 @@ extension PresenceMembers.Member {
 /// missing, and an empty `hash` may be `[]`.
 package struct PresenceList: Sendable {
     package private(set) var members = PresenceMembers()
-    /// Entries that were left out because they are no user ids: null, an empty string, an object and the like.
+    /// The number of entries skipped because they are not user ids, such as null, an empty string or an object.
     package private(set) var withoutID = 0
-    /// Whether some were left out because there are more bytes of members than is allowed.
+    /// Whether members were left out because they exceed the allowed bytes.
     package private(set) var isCut = false
 
-    /// Nil if there is neither `ids` nor `hash`.
+    /// Returns `nil` if there is neither `ids` nor `hash`.
     package init?(_ data: [UInt8]) {
         guard JSONView.isJSON(data), let (ids, hash) = Self.parts(data) else { return nil }
         let infos = hash?.members ?? []
         members.reserveCapacity(infos.count)
         _ = ids?.forEachElement { add(PresenceMembers.Member.userID($0), nil) }
-        // Those who are in the hash alone follow in the order of their ids.
+        // Members found only in the hash follow in the order of their ids.
         var others: [(key: String, value: JSONView)] = []
         for info in infos {
             if members[info.key] == nil { others.append(info) } else { add(info.key, info.value) }
@@ -132,7 +134,7 @@ package struct PresenceList: Sendable {
         }
     }
 
-    /// How many members a list names, without keeping any. Nil if there is neither `ids` nor `hash`.
+    /// Returns the number of members in a list, without storing any. `nil` if there is neither `ids` nor `hash`.
     package static func memberCount(_ data: [UInt8]) -> Int? {
         guard let (ids, hash) = parts(data) else { return nil }
         var members: Set<UserID> = []

@@ -1,21 +1,23 @@
 import Basics
 
-/// A `pusher:error` with a close code. Servers send it before the close of the same fault, which is to be reported once,
-/// with what happens next; but some send it and stay (Pusher protocol, "Error codes").
+/// A `pusher:error` with a close code. Servers send it before they close the connection for the same fault, which must
+/// be reported once, with what happens next. Some servers send it and keep the connection open (Pusher protocol, "Error
+/// codes").
 struct Announcement: Sendable {
-    /// How long the close may take.
+    /// The maximum time until the close.
     static let patience = Duration.seconds(1)
 
     let code: Int
-    /// The server's words, without signatures.
+    /// The server's message, without signatures.
     let message: String
-    /// What is reported if the close comes.
+    /// The error to report if the close follows.
     let draft: ErrorDraft
-    /// What is reported if something else comes, or nothing.
+    /// The error to report if something else follows, or nothing.
     let error: PusherError
     let deadline: MonotonicInstant
-    /// Counts as a close code if the connection just breaks. Codes from 4300 on are of connections that go on.
+    /// Whether the code counts as a close code if the connection just breaks. Connections stay open after codes from
+    /// 4300 on.
     var isDecisive: Bool { code < 4300 }
-    /// The close has not come in time, so that the error is told; should it come yet, it tells nothing new.
+    /// Whether the error was reported because the close did not follow in time. A later close is then not reported.
     var isReported = false
 }

@@ -1,12 +1,12 @@
 import Basics
 import Realtime
 
-/// Which channels wait for authorization, and which requests are under way. Bounded by its user, in order of arrival.
+/// The channels that wait for authorization, in order of arrival, and the pending requests. The owner limits their
+/// number.
 struct AuthorizationQueue: Sendable {
     private var waiting: [EventRouter.ChannelID] = []
     private var head = 0
     private var underWay: [AuthRequestID: EventRouter.ChannelID] = [:]
-    /// Of the requests under way.
     private var deadlines = Deadlines<AuthRequestID>()
     private var lastRequest = 0
 
@@ -44,16 +44,16 @@ struct AuthorizationQueue: Sendable {
 
     func isUnderWay(_ request: AuthRequestID) -> Bool { underWay[request] != nil }
 
-    /// The channel that waited for this answer; nil if nobody does any more.
+    /// Ends a request and returns the channel that waited for its answer; `nil` if none does any more.
     mutating func end(_ request: AuthRequestID) -> EventRouter.ChannelID? {
         deadlines.remove(request)
         return underWay.removeValue(forKey: request)
     }
 
-    /// A request under way whose time is over; it is still to be ended.
+    /// Returns a pending request that has timed out; the caller must still end it.
     mutating func popOverdue(now: MonotonicInstant) -> AuthRequestID? { deadlines.popDue(now: now)?.id }
 
-    /// Forgets everything and returns the requests that were under way.
+    /// Removes everything and returns the pending requests.
     mutating func removeAll() -> [AuthRequestID] {
         defer {
             waiting = []

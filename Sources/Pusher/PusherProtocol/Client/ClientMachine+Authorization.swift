@@ -1,7 +1,7 @@
 package import Basics
 import Realtime
 
-/// Signatures that the application's server is asked for: few at a time, each for one connection.
+/// Requests to the application's server for signatures: few at a time, each for one connection.
 extension ClientMachine {
     mutating func authorizeWaiting(now: MonotonicInstant) {
         while authorizations.underWayCount < configuration.maximumAuthRequests, let socketID,
@@ -20,7 +20,7 @@ extension ClientMachine {
         }
     }
 
-    /// Whether somebody waits for the answer to a request.
+    /// Returns whether the answer to a request is still needed.
     package func isAwaited(_ request: AuthRequestID) -> Bool {
         if case .authorizing(request, _) = user.state { return true }
         return authorizations.isUnderWay(request)
@@ -28,7 +28,7 @@ extension ClientMachine {
 
     // MARK: Answers
 
-    /// The application's server answered, or could not be asked.
+    /// Handles the answer of the application's server, or the failure to reach it.
     package mutating func authAnswered(
         _ request: AuthRequestID, _ answer: Result<AuthAnswer, AuthFailure>, now: MonotonicInstant
     ) {
@@ -44,7 +44,7 @@ extension ClientMachine {
             case .failure(let failure): authorizationFailed(id, failure)
             }
         } else {
-            return  // for a wish of the past
+            return  // no longer wanted
         }
         authorizeWaiting(now: now)
     }
@@ -61,7 +61,8 @@ extension ClientMachine {
         }
     }
 
-    /// The application's server leaves out who joins a presence channel if the connection is signed in.
+    /// Joins a presence channel as the signed-in user. The application's server omits the user if the connection is
+    /// signed in.
     mutating func joinAsUser(_ answer: AuthAnswer, _ id: EventRouter.ChannelID, now: MonotonicInstant) {
         if let signedIn = user.signedIn {
             sendSubscription(id, answer, myID: signedIn.id, now: now)

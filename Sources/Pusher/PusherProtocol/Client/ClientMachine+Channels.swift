@@ -1,12 +1,12 @@
 package import Basics
 package import Realtime
 
-/// The channels as the application has them. Its last intent wins, whatever is pending.
+/// The channels that the application wants. Its last intent wins, whatever is pending.
 extension ClientMachine {
-    /// Subscribes, now or after the next handshake. A channel that failed is tried again; one that is subscribed or
-    /// on the way stays as it is.
+    /// Subscribes, now or after the next handshake. Retries a channel that failed; doesn't change one that is
+    /// subscribed or subscribing.
     ///
-    /// - Parameter auth: A signature that the application has already, good for one attempt.
+    /// - Parameter auth: A signature that the application already has, valid for one attempt.
     /// - Returns: The channel's id, and whether it is a new one.
     package mutating func subscribe(
         to name: ChannelName, auth: AuthAnswer? = nil, now: MonotonicInstant
@@ -23,7 +23,7 @@ extension ClientMachine {
         switch channels[entry.id]?.state {
         case .failed(let mayBeSubscribed):
             if mayBeSubscribed {
-                send(.unsubscribe(name))  // to a slow server the next frame would be a second one
+                send(.unsubscribe(name))  // a slow server would see the next frame as a second subscription
                 entries[key]?.isHeard = false
             }
             channels[entry.id]?.givenAuth = auth
@@ -37,9 +37,9 @@ extension ClientMachine {
         return (entry.id, false)
     }
 
-    /// Unsubscribes, or forgets the wish to subscribe. Unknown names are fine.
+    /// Unsubscribes, or cancels a pending subscription. Ignores unknown names.
     ///
-    /// - Returns: The id of the channel that is no more.
+    /// - Returns: The id of the removed channel.
     package mutating func unsubscribe(from name: String, now: MonotonicInstant) -> EventRouter.ChannelID? {
         let key = ByteKey(name)
         guard let entry = entries[key], entry.isWanted, let channel = channels[entry.id],
@@ -67,8 +67,8 @@ extension ClientMachine {
         return entry.id
     }
 
-    /// Takes back an unsubscription that could not be sent yet: the subscription under way serves the new channel, which
-    /// inherits nothing else. What the old one has missed or received is nothing to it.
+    /// Reverts an unsubscription that could not be sent yet. The new channel takes over the pending subscription, but
+    /// not the events that the old one has missed or received.
     private mutating func rejoin(_ old: Entry, _ key: ByteKey) -> EventRouter.ChannelID {
         let id = makeChannelID()
         if let former = channels.removeValue(forKey: old.id), case .leaving(let deadline) = former.state {
@@ -95,27 +95,27 @@ extension ClientMachine {
         return EventRouter.ChannelID(number: lastChannel)
     }
 
-    // MARK: How things stand
+    // MARK: State
 
-    /// Names of all wanted channels, in order of subscription.
+    /// The names of all wanted channels, in order of subscription.
     package var channelNames: [String] {
         channels.values.filter { $0.isWanted && $0.name.kind != .serverToUser }.sorted { $0.id < $1.id }
             .map(\.name.string)
     }
 
-    /// The channel of this name, if it is wanted.
+    /// Returns the channel of this name, if it is wanted.
     package func channelID(named name: String) -> EventRouter.ChannelID? {
         entries[ByteKey(name)].flatMap { $0.isWanted ? $0.id : nil }
     }
 
     package func isSubscribed(_ id: EventRouter.ChannelID) -> Bool { channels[id]?.isSubscribed ?? false }
 
-    /// Why the channel is neither subscribed nor on the way; nil if it is.
+    /// Returns the reason why the channel is neither subscribed nor subscribing; `nil` if it is.
     package func failure(of id: EventRouter.ChannelID) -> PusherError? {
         if case .failed = channels[id]?.state { channels[id]?.failure } else { nil }
     }
 
-    /// Whether a subscription is done or on its way, on this connection.
+    /// Returns whether the channel is subscribed or subscribing on this connection.
     package func isSubscribing(_ id: EventRouter.ChannelID) -> Bool {
         switch channels[id]?.state {
         case .queued, .authorizing, .retrying, .awaitingUser, .subscribing, .subscribed: true

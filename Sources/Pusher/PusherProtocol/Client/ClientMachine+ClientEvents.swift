@@ -3,12 +3,12 @@ package import Realtime
 
 /// Events from client to client (Pusher protocol, "Triggering channel client events").
 extension ClientMachine {
-    /// Bytes of a client event's data, as JSON text.
+    /// The maximum bytes of a client event's data, as JSON text.
     package static let maximumClientEventSize = 10_240
-    /// Bytes of a client event's name.
+    /// The maximum bytes of a client event's name.
     package static let maximumEventNameLength = 200
 
-    /// Sends a client event, or keeps it until the subscription succeeds and the rate allows it.
+    /// Sends a client event, or queues it until the subscription succeeds and the rate limit allows it.
     ///
     /// - Parameter data: JSON text.
     /// - Throws: If the name, the channel, the size or the number of waiting events forbids it; nothing is sent then.
@@ -61,7 +61,7 @@ extension ClientMachine {
         sendThrottledEvents(now: now)
     }
 
-    /// Sends what waits, in order, as far as the rate allows.
+    /// Sends the queued events in order, as far as the rate limit allows.
     mutating func sendThrottledEvents(now: MonotonicInstant) {
         while let (id, event, data) = clientEvents.first {
             guard let channel = channels[id], channel.isSubscribed else {  // failed meanwhile
@@ -75,7 +75,7 @@ extension ClientMachine {
         }
     }
 
-    /// The application leaves the channel before its events could be sent.
+    /// Discards the events of a channel that the application leaves before they could be sent.
     mutating func discardClientEvents(of id: EventRouter.ChannelID) {
         let count = (channels[id]?.unsent.count ?? 0) + clientEvents.remove(id).count
         channels[id]?.unsent = []
@@ -86,31 +86,32 @@ extension ClientMachine {
                 channelName: channels[id]?.name.string))
     }
 
-    /// The connection is gone: what the rate held back waits for the next subscription, before what came later.
+    /// After the connection is lost, keeps the events that the rate limit delayed for the next subscription, ahead of
+    /// later ones.
     mutating func keepThrottledEvents() {
         for (id, event, data) in clientEvents.removeAll().reversed() {
             channels[id]?.unsent.insert((event, data), at: 0)
         }
     }
 
-    /// Likewise for one channel, whose subscription has ended.
+    /// Does the same for one channel, whose subscription has ended.
     private mutating func keepThrottledEvents(of id: EventRouter.ChannelID) {
         let events = clientEvents.remove(id).map { ($0.event, $0.data) }
         channels[id]?.unsent.insert(contentsOf: events, at: 0)
     }
 }
 
-/// Holds client events back so that no second sees more of them than the server lets pass (it would answer 4301).
+/// Delays client events to keep within the server's limit per second (it would answer 4301).
 struct ClientEventThrottle: Sendable {
     private static let window = Duration.seconds(1)
 
     private var waiting: [(id: EventRouter.ChannelID, event: String, data: String)] = []
-    /// When the last ones were sent, oldest first.
+    /// The times at which the last events were sent, oldest first.
     private var sent: [MonotonicInstant] = []
 
     var waitingCount: Int { waiting.count }
 
-    /// When the next may go.
+    /// The time at which the next event may be sent.
     var nextDeadline: MonotonicInstant? { waiting.isEmpty ? nil : sent.first.map { $0 + Self.window } }
 
     mutating func append(_ id: EventRouter.ChannelID, _ event: String, _ data: String) {
@@ -123,7 +124,7 @@ struct ClientEventThrottle: Sendable {
         waiting.removeFirst()
     }
 
-    /// Whether one more may be sent now; it then counts as sent.
+    /// Returns whether one more event may be sent now, and counts it as sent if so.
     mutating func admits(limit: Int?, now: MonotonicInstant) -> Bool {
         guard let limit else { return true }
         sent.removeAll { now - $0 >= Self.window }
@@ -132,13 +133,13 @@ struct ClientEventThrottle: Sendable {
         return true
     }
 
-    /// Forgets the events of a channel and returns them.
+    /// Removes the events of a channel and returns them.
     mutating func remove(_ id: EventRouter.ChannelID) -> [(id: EventRouter.ChannelID, event: String, data: String)] {
         defer { waiting.removeAll { $0.id == id } }
         return waiting.filter { $0.id == id }
     }
 
-    /// Forgets everything and returns what waited.
+    /// Removes everything and returns the queued events.
     mutating func removeAll() -> [(id: EventRouter.ChannelID, event: String, data: String)] {
         defer { self = ClientEventThrottle() }
         return waiting

@@ -3,8 +3,8 @@ import Realtime
 
 /// Events of encrypted channels (Pusher protocol, "Encrypted channels").
 ///
-/// An event that the channel's key does not open asks the application's server once for a newer one. Until the answer
-/// comes, the channel's later events wait behind it; other channels go on.
+/// For an event that the channel's key cannot decrypt, the client asks the application's server once for a newer key.
+/// Until the answer arrives, the channel's later events wait behind it; other channels continue.
 extension ClientMachine {
     mutating func deliverEncrypted(_ event: RealtimeEvent, on id: EventRouter.ChannelID, now: MonotonicInstant) {
         guard let isWaiting = channels[id].map({ !$0.sealed.isEmpty }) else { return }
@@ -18,7 +18,7 @@ extension ClientMachine {
         if !isWaiting { askForKey(of: id, now: now) }
     }
 
-    /// Delivers the event, or reports that nothing ever will. False if a newer key may open it.
+    /// Delivers the event, or reports that it can never be decrypted. Returns false if a newer key may decrypt it.
     private mutating func open(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> Bool {
         guard let key = channels[id]?.key else { return false }
         do throws(ChannelKey.Failure) {
@@ -32,7 +32,7 @@ extension ClientMachine {
         return true
     }
 
-    /// The events that waited, in order, up to one that needs a newer key still.
+    /// Decrypts the waiting events in order, up to one that still needs a newer key.
     mutating func openSealed(on id: EventRouter.ChannelID, now: MonotonicInstant) {
         while let event = channels[id]?.sealed.first {
             let isOpened = open(event, on: id)
@@ -42,7 +42,7 @@ extension ClientMachine {
         }
     }
 
-    /// The key cannot be had: the events that waited for it are lost.
+    /// Drops the events that waited for a key that could not be obtained.
     mutating func dropSealed(on id: EventRouter.ChannelID) {
         guard let events = channels[id]?.sealed.takeAll() else { return }
         for event in events { undecryptable(event, on: id, "the channel's key could not be had") }
@@ -65,7 +65,7 @@ extension ClientMachine {
         authorizeWaiting(now: now)
     }
 
-    /// The event that asked gets one more try, whatever the answer was.
+    /// Retries the event that caused the request once more, whatever the answer.
     mutating func keyAnswered(
         _ id: EventRouter.ChannelID, _ answer: Result<AuthAnswer, AuthFailure>, now: MonotonicInstant
     ) {
@@ -87,10 +87,10 @@ extension ClientMachine {
     private static let noKeyOpensIt = "no key of the auth endpoint opens it"
     private static let longestKeyPause = Duration.seconds(60)
 
-    /// Who sends what no key opens must not make the client ask the endpoint without end. Pauses grow while they follow
-    /// each other closely.
+    /// Pauses requests for a newer key, so that undecryptable events don't make the client query the endpoint
+    /// endlessly. Pauses that follow each other closely grow.
     private mutating func pauseKeyRequests(of id: EventRouter.ChannelID, now: MonotonicInstant) {
-        var length = Duration.zero  // the first time: the key may just have changed
+        var length = Duration.zero  // no pause the first time: the key may just have changed
         if let last = channels[id]?.keyPause, now - last.until < Self.longestKeyPause {
             length = min(max(last.length * 2, configuration.authRetryDelay), Self.longestKeyPause)
         }
@@ -101,7 +101,6 @@ extension ClientMachine {
         channels[id]?.keyPause.map { now < $0.until } ?? false
     }
 
-    /// Nobody waits for a newer key any more.
     mutating func cancelKeyRequest(of id: EventRouter.ChannelID) {
         if case .underWay(let request) = channels[id]?.keyRequest {
             _ = authorizations.end(request)

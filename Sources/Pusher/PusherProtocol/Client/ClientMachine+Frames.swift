@@ -2,9 +2,9 @@ package import Basics
 package import Realtime
 package import Transport
 
-/// What comes in.
+/// Incoming frames.
 extension ClientMachine {
-    /// Messages of one read, in order.
+    /// Handles the messages of one read, in order.
     package mutating func received(
         _ messages: WebSocketMessages, from id: ConnectionMachine.TransportID, now: MonotonicInstant
     ) {
@@ -63,12 +63,12 @@ extension ClientMachine {
         }
     }
 
-    /// Without a copy of it, for each event.
+    /// Whether there is an announcement. Checked for each event, so it avoids a copy.
     private var isAnnounced: Bool { if case .some = announcement { true } else { false } }
 
-    // MARK: Before the handshake is done
+    // MARK: Before the handshake
 
-    /// Bytes of a first message that is looked at. That of a server has about 150.
+    /// The maximum bytes of a first message. A typical server's has about 150.
     private static let longestHandshake = 1 << 16
 
     private mutating func handshake(
@@ -102,7 +102,7 @@ extension ClientMachine {
         }
     }
 
-    /// The least silence after which a server can make the client ping.
+    /// The shortest activity timeout that a server can set.
     private static let shortestActivityTimeout = Duration.seconds(1)
 
     private mutating func reportShortActivityTimeout(_ asked: Duration) {
@@ -121,14 +121,14 @@ extension ClientMachine {
         end(id, isAlive: true, draft: .badHandshake(reason), code: CloseCode(rawValue: 1002), now: now)
     }
 
-    // MARK: Afterwards
+    // MARK: After the handshake
 
     private mutating func handle(_ event: ServerEvent, now: MonotonicInstant) {
         switch event {
         case .application(let event): deliver(event, now: now)
         case .cacheMissed(let event): cacheMissed(event)
         case .ping:
-            // Those that come together are one.
+            // Pings that arrive together get one pong.
             if case .send(_, .pong) = actions.last { return }
             send(.pong)
             notices.append(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), on: nil)
@@ -144,7 +144,7 @@ extension ClientMachine {
             deliverError(event, message)
             serverError(code: code, message: message, channel: event.channelName, now: now)
         case .connectionEstablished(let newSocketID, _): socketID = newSocketID  // no server does this
-        case .unknownInternal: break  // of a later version of the protocol; not for the application
+        case .unknownInternal: break  // from a later version of the protocol; not for the application
         }
     }
 
@@ -163,7 +163,7 @@ extension ClientMachine {
         }
     }
 
-    /// The protocol's only event that reaches bindings as it came. It is never encrypted.
+    /// Delivers the protocol's only event that reaches bindings unchanged. It is never encrypted.
     private mutating func cacheMissed(_ event: RealtimeEvent) {
         guard let (_, entry, _) = channel(of: event), entry.isWanted, entry.isHeard else { return }
         channels[entry.id]?.cache.missed()
@@ -196,12 +196,12 @@ extension ClientMachine {
     private mutating func entry(of event: RealtimeEvent) -> Entry? {
         if let latestKey, event.isOn(latestKey) { return latestEntry }
         guard let key = event.channelKey, let index = entries.index(forKey: key) else { return nil }
-        latestKey = entries[index].key  // the key's own bytes: those of the event need not live on
+        latestKey = entries[index].key  // the key's own bytes, so that those of the event can be released
         latestEntry = entries[index].value
         return latestEntry
     }
 
-    /// Bindings get it as it came, as in older versions, but for what its text tells of signed data.
+    /// Delivers an error to bindings unchanged, as in older versions, except for signed data in its text.
     private mutating func deliverError(_ event: RealtimeEvent, _ message: String) {
         let event = Self.withoutSignedText(event, message)
         let entry = event.channelKey.flatMap { entries[$0] }
@@ -220,7 +220,7 @@ extension ClientMachine {
         let text = message.isEmpty ? code.map { CloseCode(rawValue: $0).meaning } ?? "no reason given" : message
         let words = Self.withoutSignedText(text)
         let request = channel.map { .subscription(ByteKey($0)) } ?? refusedRequest(code: code, message: message)
-        // The failure of the channel says it all; one refusal is not told twice.
+        // The channel's failure already reports the refusal; don't report it twice.
         if case .subscription(let key) = request, subscriptionRefused(key, code: code, reason: words) { return }
         let error = PusherError(
             .serverError, code: code, "the server reports: \(words.prefix(500))", channelName: request?.channelName)
@@ -232,17 +232,16 @@ extension ClientMachine {
             report(error)
         }
         switch request {
-        case .subscription: break  // it was not under way
+        case .subscription: break  // it was not pending
         case .signIn: signInRefused(reason: words, now: now)
         case nil where code == 4009: signInRefused(reason: words, now: now)
-        // It may refuse a subscription all the same, which then shows as no answer. Codes from 4300 on are about other
-        // things.
+        // It may still refuse a subscription, which then gets no answer. Codes from 4300 on concern other things.
         case nil: if code ?? 0 < 4300 { someSubscriptionMayBeRefused() }
         }
     }
 
-    /// Which request the server refuses with an error that has no code: the one that its text names, or else the one
-    /// that has waited longest, since a server answers in order.
+    /// Returns the request that the server refuses with an error without a code: the one named in its text, or else the
+    /// oldest pending one, since a server answers in order.
     private func refusedRequest(code: Int?, message: String) -> SignedRequests.Request? {
         guard code == nil, let oldest = signedRequests.oldest else { return nil }
         if let socketID, let signed = message.firstRange(of: "\(socketID.string):")?.upperBound {
@@ -253,16 +252,17 @@ extension ClientMachine {
         return isAboutSignature || signedRequests.isForSignInAlone ? oldest : nil
     }
 
-    /// Servers tell what they expected to be signed, which holds what the application says of its user.
+    /// Removes signed text: servers quote the text that they expected to be signed, which contains the application's
+    /// user data.
     private static func withoutSignedText(_ text: String) -> String {
         text.firstRange(of: "Invalid signature").map { String(text[..<$0.upperBound]) } ?? text
     }
 
-    /// The close that the error seemed to announce has not come.
+    /// Reports an announced error whose close did not follow.
     mutating func reportAnnouncement() {
         guard let announcement, !announcement.isReported else { return }
         self.announcement?.isReported = true
-        // Some servers refuse a signature with the code of a refused connection, and stay.
+        // Some servers refuse a signature with the code of a refused connection, and keep the connection open.
         if announcement.code == 4009, socketID != nil, case .subscription(let key) = signedRequests.oldest,
             subscriptionRefused(key, code: announcement.code, reason: announcement.message)
         {
@@ -275,7 +275,7 @@ extension ClientMachine {
         report(PusherError(.malformedMessage, "ignored \(what)"))
     }
 
-    /// Reports the name once a connection, unless its channel was left a moment ago.
+    /// Reports the name once per connection, unless its channel was just left.
     mutating func reportUnknownChannel(of event: RealtimeEvent) {
         guard let key = event.channelKey else {
             reportMalformed("\(event.eventName.prefix(200)) without a channel")

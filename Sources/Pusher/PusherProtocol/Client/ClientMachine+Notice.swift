@@ -3,40 +3,39 @@ package import Realtime
 import Transport
 
 extension ClientMachine {
-    /// What the application is told. The rare cases are indirect: a notice is as large as its largest case, and nearly
-    /// all are events.
+    /// A notice to the application. Rare cases are indirect: a notice is as large as its largest case, and nearly all
+    /// are events.
     package enum Notice: Sendable {
         case stateChanged(from: ConnectionState, to: ConnectionState)
-        /// For the bindings.
+        /// Events for the bindings.
         case events(EventBatch)
         case subscribed(EventRouter.ChannelID, name: String)
         /// - Parameter event: The `pusher:subscription_error` for the bindings.
         indirect case subscriptionFailed(EventRouter.ChannelID, PusherError, AuthFailure?, event: RealtimeEvent)
-        /// The event as it came, with its encrypted data.
+        /// The event as received, with its encrypted data.
         indirect case decryptionFailed(EventRouter.ChannelID, RealtimeEvent)
         indirect case memberAdded(EventRouter.ChannelID, PresenceMembers.Member)
         indirect case memberRemoved(EventRouter.ChannelID, PresenceMembers.Member)
         case subscriptionCount(EventRouter.ChannelID, Int)
-        /// The channel is subscribed again; what was published in between did not come.
+        /// The channel is subscribed again; events published in between were missed.
         case gap(EventRouter.ChannelID, name: String, from: MonotonicInstant, to: MonotonicInstant)
         indirect case signedIn(SignedInUser)
         /// - Parameter event: The `pusher:signin_error` for the user's bindings.
         indirect case signInFailed(PusherError, event: RealtimeEvent)
         indirect case watchlistChanged(WatchlistChange)
         case pingAnswered(after: Duration)
-        /// Of a source that is attached.
         indirect case sourceStateChanged(SourceState)
-        /// Nothing has been received for long, since somebody takes events too slowly.
+        /// Reading has been paused for long because a reader is too slow.
         indirect case readingHeld(PusherError)
-        /// That has ended.
+        /// The pause has ended.
         indirect case readingResumed(PusherError, after: Duration)
         indirect case error(PusherError)
     }
 
-    /// Notices in order, successive events of one read as one.
+    /// A queue of notices; successive events of one read form one notice.
     struct NoticeQueue: Sendable {
         private var notices: [Notice] = []
-        /// The last notice, as long as more events may join it.
+        /// The last notice, while more events may join it.
         private var batch: EventBatch?
 
         mutating func append(_ notice: Notice) {
@@ -49,7 +48,8 @@ extension ClientMachine {
             batch?.append(event, on: channel)
         }
 
-        /// The messages from `index` on, up to the first whose frame does not begin with `head`: its index is returned.
+        /// Appends the messages from `index` on, up to the first whose frame does not begin with `head`, and returns
+        /// its index.
         mutating func append(_ messages: WebSocketMessages, from index: Int, like head: EventHead) -> Int {
             let first = index
             var index = index

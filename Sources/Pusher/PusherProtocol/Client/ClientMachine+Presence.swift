@@ -2,7 +2,7 @@ import Realtime
 
 /// Members of presence channels (Pusher protocol, "Presence channel events").
 extension ClientMachine {
-    /// The list that came with a success takes the place of whatever was known.
+    /// Replaces the members by the list from a successful subscription.
     mutating func replaceMembers(of id: EventRouter.ChannelID, with event: RealtimeEvent) {
         guard let list = PresenceList(event.dataBytes) else {
             reportPresence(event, "its member list cannot be read")
@@ -22,7 +22,7 @@ extension ClientMachine {
         }
         switch channels[entry.id]?.members.add(member) {
         case .new: break
-        case .known, nil: return  // no arrival
+        case .known, nil: return  // not a new member
         case .tooMany: return reportTooManyMembers(event)
         }
         notices.append(.memberAdded(entry.id, member))

@@ -3,16 +3,16 @@ import JSONBytes
 import Realtime
 import Transport
 
-/// The way to a subscription, and what the server answers.
+/// The steps to a subscription, and the server's answers.
 extension ClientMachine {
-    /// Starts with every wanted channel anew: a connection knows nothing of the one before.
+    /// Subscribes every wanted channel again: a new connection has no subscriptions.
     mutating func startAllSubscriptions(now: MonotonicInstant) {
         for (key, entry) in entries where !entry.isHeard { entries[key]?.isHeard = true }
         for id in channels.keys.sorted() { startSubscription(id, now: now) }
     }
 
     mutating func startSubscription(_ id: EventRouter.ChannelID, now: MonotonicInstant) {
-        guard socketID != nil, let channel = channels[id] else { return }  // after the handshake, then
+        guard socketID != nil, let channel = channels[id] else { return }  // starts after the handshake
         channels[id]?.authRetries = 0
         if let given = channel.givenAuth {
             channels[id]?.givenAuth = nil
@@ -39,7 +39,7 @@ extension ClientMachine {
         send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
         if channel.name.kind == .encrypted {
             channels[id]?.key = answer?.channelKey
-            openSealed(on: id, now: now)  // what waited for a newer key when the connection broke
+            openSealed(on: id, now: now)  // events that waited for a newer key when the connection broke
         }
     }
 
@@ -52,7 +52,7 @@ extension ClientMachine {
         case .leaving:
             send(.unsubscribe(channel.name))
             forget(entry.id, key)
-        case .subscribed where answer == .unasked: break  // once a connection is enough
+        case .subscribed where answer == .unasked: break  // once per connection is enough
         case .subscribing, .subscribed, .failed(mayBeSubscribed: true):
             channels[entry.id]?.state = .subscribed
             channels[entry.id]?.subscribedAt = now
@@ -61,7 +61,7 @@ extension ClientMachine {
             guard channel.name.kind != .serverToUser else { return }
             if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }
             if !channel.isSubscribed { notices.append(.subscribed(entry.id, name: channel.name.string)) }
-            // A second answer: the first was to an earlier subscription after all, which ended in between.
+            // A second answer: the first was for an earlier subscription after all, which ended in between.
             if let start = channel.isSubscribed ? channel.subscribedAt : channel.missingSince {
                 channels[entry.id]?.missingSince = nil
                 notices.append(.gap(entry.id, name: channel.name.string, from: start, to: now))
@@ -69,11 +69,12 @@ extension ClientMachine {
             notices.append(event.renamed("pusher:subscription_succeeded"), on: entry.id)
             sendUnsentEvents(of: entry.id, now: now)
         case .idle, .queued, .authorizing, .retrying, .awaitingUser, .failed(mayBeSubscribed: false):
-            break  // an answer to no question means nothing
+            break  // ignore an answer without a request
         }
     }
 
-    /// Says which subscription to the channel the server has answered. After a time-out it may owe several answers.
+    /// Determines which subscription to the channel the server has answered. After a timeout it may owe several
+    /// answers.
     @discardableResult
     private mutating func answered(_ key: ByteKey?) -> OwedAnswers.Answer {
         guard let key, var owed = owedAnswers[key] else { return .unasked }
@@ -83,18 +84,18 @@ extension ClientMachine {
         return answer
     }
 
-    /// An error without a channel may refuse any of the subscriptions.
+    /// Records an error without a channel, which may refuse any of the subscriptions.
     mutating func someSubscriptionMayBeRefused() {
         for key in owedAnswers.keys { owedAnswers[key]?.mayBeRefused() }
     }
 
-    /// - Parameter code: Of the `pusher:error` that says so.
-    /// - Returns: Whether the failure is told.
+    /// - Parameter code: The code of the `pusher:error` that refuses it.
+    /// - Returns: Whether the failure is reported.
     @discardableResult
     mutating func subscriptionFailed(_ event: RealtimeEvent, code: Int? = nil, reason: String) -> Bool {
         let answer = answered(event.channelKey)
         guard let (key, entry, channel) = channel(of: event), answer != .toAnEarlierOne else { return false }
-        // Nothing was asked. It may end a subscription all the same, but it ends it once.
+        // No answer was owed. It may still end a subscription, but only once.
         if answer == .unasked, !channel.isSubscribed { return false }
         guard entry.isWanted else {
             forget(entry.id, key)
@@ -113,9 +114,9 @@ extension ClientMachine {
         return true
     }
 
-    /// A `pusher:error` that refuses a subscription under way, or one that has timed out.
+    /// Handles a `pusher:error` that refuses a pending subscription, or one that has timed out.
     ///
-    /// - Returns: Whether the failure is told.
+    /// - Returns: Whether the failure is reported.
     mutating func subscriptionRefused(_ key: ByteKey, code: Int?, reason: String) -> Bool {
         guard let entry = entries[key], let channel = channels[entry.id], channel.deadline != nil else {
             answered(key)
@@ -159,7 +160,7 @@ extension ClientMachine {
         }
     }
 
-    /// Answers may have been waiting all the time while nothing was read.
+    /// Restarts the deadlines: answers may have been waiting while reading was paused.
     mutating func restartSubscriptionDeadlines(now: MonotonicInstant) {
         let deadline = now + configuration.subscriptionTimeout
         var former = subscriptionDeadlines
@@ -173,7 +174,7 @@ extension ClientMachine {
 
     // MARK: Bookkeeping
 
-    /// The connection is gone: wanted channels wait for the next, unwanted ones are forgotten.
+    /// After the connection is lost, keeps wanted channels for the next one and removes the others.
     mutating func forgetSubscriptions() {
         for request in authorizations.removeAll() { actions.append(.cancelAuthorization(request)) }
         subscriptionDeadlines.removeAll()
@@ -193,7 +194,7 @@ extension ClientMachine {
         }
     }
 
-    /// What the frame's channel means to us. Reports a name that was never heard of, once.
+    /// Returns the channel that a frame names. Reports an unknown name once.
     mutating func channel(
         of event: RealtimeEvent
     ) -> (key: ByteKey, entry: Entry, channel: ChannelMachine)? {

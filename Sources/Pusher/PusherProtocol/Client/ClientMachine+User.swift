@@ -5,9 +5,9 @@ import Transport
 
 /// Signing in, events to the signed-in user, and the watchlist (Pusher protocol, "User authentication").
 extension ClientMachine {
-    // MARK: What the application asks
+    // MARK: Calls from the application
 
-    /// Signs in, now or after the next handshake, and on every connection from then on. One that failed is tried again.
+    /// Signs in, now or after the next handshake, and on every later connection. Retries a sign-in that failed.
     package mutating func signIn(now: MonotonicInstant) {
         user.isWanted = true
         switch user.state {
@@ -22,17 +22,17 @@ extension ClientMachine {
 
     package func isOnline(_ userID: String) -> Bool { user.online.ids.contains(ByteKey(userID)) }
 
-    /// Whether a sign-in is done or on its way, on this connection.
+    /// Whether the client is signed in or signing in on this connection.
     package var isSigningIn: Bool { user.isOnItsWay || user.signedIn != nil }
 
-    /// Why the sign-in is neither done nor on the way; nil if it is.
+    /// The reason why the client is neither signed in nor signing in; `nil` if it is.
     package var signInFailure: PusherError? { user.isFailed ? user.failure : nil }
 
-    /// The application's server answered, or could not be asked.
+    /// Handles the answer of the application's server, or the failure to reach it.
     package mutating func userAuthAnswered(
         _ request: AuthRequestID, _ answer: Result<UserAuthAnswer, AuthFailure>, now: MonotonicInstant
     ) {
-        guard case .authorizing(request, _) = user.state else { return }  // for a wish of the past
+        guard case .authorizing(request, _) = user.state else { return }  // no longer wanted
         switch answer {
         case .success(let answer):
             if let failure = answer.failure { return signInFailed(failure, now: now) }
@@ -51,10 +51,10 @@ extension ClientMachine {
         }
     }
 
-    // MARK: The way to it
+    // MARK: Steps to sign in
 
     mutating func startSignIn(now: MonotonicInstant) {
-        guard user.isWanted, socketID != nil else { return }  // after the handshake, then
+        guard user.isWanted, socketID != nil else { return }  // starts after the handshake
         user.authRetries = 0
         authorizeUser(now: now)
     }
@@ -66,13 +66,13 @@ extension ClientMachine {
         actions.append(.authorizeUser(request, socketID))
     }
 
-    /// - Parameter signedIn: Nil if the server's answer does not say who it is.
+    /// - Parameter signedIn: `nil` if the server's answer does not name the user.
     mutating func signedIn(_ signedIn: SignedInUser?, now: MonotonicInstant) {
         signedRequests.answered(.signIn)
         switch user.state {
         case .signingIn, .failed(mayBeSignedIn: true): break
         case .out, .authorizing, .retrying, .signedIn, .failed(mayBeSignedIn: false):
-            return  // an answer to no question
+            return  // an answer without a request
         }
         guard let signedIn else {
             return signInFailed(.malformedMessage, "the server signed in a user without an id", now: now)
@@ -83,7 +83,7 @@ extension ClientMachine {
         joinWaitingChannels(now: now)
     }
 
-    /// The events to a user come on a channel of their own, which no signature opens.
+    /// Subscribes to the channel for events to this user, which needs no signature.
     private mutating func subscribeToUser(_ user: SignedInUser, now: MonotonicInstant) {
         guard let name = try? ChannelName(ChannelName.serverToUserPrefix + user.id) else {
             return report(
@@ -95,7 +95,7 @@ extension ClientMachine {
         startSubscription(.user, now: now)
     }
 
-    /// - Parameter mayBeSubscribed: The server has not said no: a success that comes late counts.
+    /// - Parameter mayBeSubscribed: The server has not refused it, so a late success counts.
     mutating func userChannelFailed(_ id: EventRouter.ChannelID, reason: String, mayBeSubscribed: Bool = false) {
         guard let channel = channels[id] else { return }
         if mayBeSubscribed {
@@ -109,7 +109,7 @@ extension ClientMachine {
                 channelName: channel.name.string))
     }
 
-    /// Presence channels whose authorization leaves it to the sign-in who joins.
+    /// Joins the presence channels whose authorization leaves the user to the sign-in.
     private mutating func joinWaitingChannels(now: MonotonicInstant) {
         for (id, channel) in channels.sorted(by: { $0.key < $1.key }) {
             if case .awaitingUser(let answer) = channel.state { joinAsUser(answer, id, now: now) }
@@ -118,7 +118,7 @@ extension ClientMachine {
 
     // MARK: Failures
 
-    /// - Parameter reason: Of a `pusher:error` that refuses the connection, while a sign-in is under way.
+    /// - Parameter reason: The reason in a `pusher:error` that refuses the connection while a sign-in is pending.
     mutating func signInRefused(reason: String, now: MonotonicInstant) {
         signedRequests.answered(.signIn)
         guard case .signingIn = user.state else { return }
@@ -179,7 +179,7 @@ extension ClientMachine {
                         ))
                 }
             case "offline": user.online.remove(change.userIDs)
-            default: break  // of a later version of the protocol
+            default: break  // from a later version of the protocol
             }
             if change.withoutID > 0 {
                 report(
@@ -191,7 +191,7 @@ extension ClientMachine {
         }
     }
 
-    /// The connection is gone, and with it the sign-in and the user's channel.
+    /// Resets the sign-in and the user's channel after the connection is lost.
     mutating func forgetUser() {
         if case .authorizing(let request, _) = user.state { actions.append(.cancelAuthorization(request)) }
         user.state = .out

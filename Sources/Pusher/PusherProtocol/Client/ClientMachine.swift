@@ -2,54 +2,54 @@ package import Basics
 package import Realtime
 package import Transport
 
-/// A whole Pusher client as a value: the connection, its channels, and what they ask for.
+/// A whole Pusher client as a value: the connection, its channels, and their requests.
 ///
-/// Events append orders to `actions` and what the application is told to `notices`, which are taken as the first action.
+/// Events append orders to `actions` and notices for the application to `notices`, which are taken as the first action.
 package struct ClientMachine: Machine {
     package struct Configuration: Sendable {
         package var connection = ConnectionMachine.Configuration()
-        /// Requests for authorization under way at a time.
+        /// The maximum number of concurrent authorization requests.
         package var maximumAuthRequests = 8
-        /// For one authorization, however it is made.
+        /// The timeout of one authorization, by any method.
         package var authTimeout = Duration.seconds(30)
-        /// For the server's answer to a subscription.
+        /// The timeout for the server's answer to a subscription.
         package var subscriptionTimeout = Duration.seconds(30)
-        /// Client events that wait for one channel's subscription.
+        /// The maximum number of client events that wait for one channel's subscription.
         package var maximumUnsentEvents = 100
-        /// Bytes of events of one encrypted channel that wait for a newer key.
+        /// The maximum bytes of events of one encrypted channel that wait for a newer key.
         package var maximumSealedBytes = 16 << 20
-        /// How often one authorization is tried again after a failure that may pass, each time after `authRetryDelay`.
+        /// The maximum number of retries of an authorization after a temporary failure, each after `authRetryDelay`.
         package var maximumAuthRetries = 0
         package var authRetryDelay = Duration.seconds(1)
-        /// Client events sent in any second; more wait. Nil: no limit.
+        /// The maximum number of client events sent in any second; further events wait. `nil` means no limit.
         package var clientEventRateLimit: Int?
 
         package init() {}
     }
 
     package enum Action: Sendable {
-        /// Passes these on to the application, in order.
+        /// Deliver these to the application, in order.
         case tell([Notice])
         case open(ConnectionMachine.TransportID, url: String)
         case close(ConnectionMachine.TransportID)
         case drop(ConnectionMachine.TransportID)
         case send(ConnectionMachine.TransportID, ClientFrame)
         case pauseReading(ConnectionMachine.TransportID, Bool)
-        /// To be answered with ``authAnswered(_:_:now:)``.
+        /// Request a signature, and answer with ``authAnswered(_:_:now:)``.
         case authorize(AuthRequest)
-        /// To be answered with ``userAuthAnswered(_:_:now:)``.
+        /// Request a user's signature, and answer with ``userAuthAnswered(_:_:now:)``.
         case authorizeUser(AuthRequestID, SocketID)
-        /// Nobody waits for the answer any more.
+        /// Cancel a request whose answer is no longer needed.
         case cancelAuthorization(AuthRequestID)
     }
 
-    /// What is known of a channel name on this connection.
+    /// The state of a channel name on this connection.
     struct Entry {
         var id: EventRouter.ChannelID
         /// False while ``ChannelMachine/State/leaving(deadline:)``.
         var isWanted: Bool
-        /// False after the end of an earlier subscription on this connection, until the next one succeeds: what comes in
-        /// between was sent to the earlier one.
+        /// False after the end of an earlier subscription on this connection, until the next one succeeds: events in
+        /// between were sent to the earlier one.
         var isHeard: Bool
         var isEncrypted: Bool
         var isCached: Bool
@@ -75,41 +75,41 @@ package struct ClientMachine: Machine {
     var entries: [ByteKey: Entry] = [:] {
         didSet { (latestKey, heads) = (nil, EventHeads()) }
     }
-    /// The channel of the last event: often the next one is of the same, and needs no hashing then.
+    /// The channel of the last event. Often the next event has the same channel, which then needs no hashing.
     var latestKey: ByteKey?
     /// The entry of `latestKey`.
     var latestEntry: Entry?
-    /// Of the present connection and its channels.
+    /// The heads on the current connection, by channel.
     var heads = EventHeads()
     var channels: [EventRouter.ChannelID: ChannelMachine] = [:]
     var lastChannel = 0
 
     var authorizations = AuthorizationQueue()
-    /// Answers that the server owes. An entry whose channel has moved on means nothing.
+    /// The deadlines of answers that the server owes. Ignore an entry whose channel has changed state.
     var subscriptionDeadlines = Deadlines<EventRouter.ChannelID>()
 
-    /// Of this connection, by channel.
+    /// The answers owed on this connection, by channel.
     var owedAnswers: [ByteKey: OwedAnswers] = [:]
 
-    /// Authorizations to be tried again. An entry whose channel has moved on means nothing.
+    /// The times of authorization retries. Ignore an entry whose channel has changed state.
     var authRetries = Deadlines<EventRouter.ChannelID>()
     var user = UserMachine()
     var clientEvents = ClientEventThrottle()
-    /// When the connection brought something last.
+    /// The time at which the connection last received anything.
     var lastHeard: MonotonicInstant?
-    /// How the present connection came about, as far as it has.
+    /// The completed steps of opening the current connection.
     package internal(set) var steps = ConnectionSteps()
-    /// When the last ping left, until it is answered.
+    /// The time at which the last ping was sent, until it is answered.
     var pingSentAt: MonotonicInstant?
 
     var errorLimit = ErrorLimit()
-    /// Of this connection.
+    /// Reset with each connection.
     var unknownChannels = UnknownChannels()
-    /// Of this connection.
+    /// Reset with each connection.
     var signedRequests = SignedRequests()
-    /// Once is enough for all connections.
+    /// Reported only once for all connections.
     var hasReportedShortActivityTimeout = false
-    /// A `pusher:error` that the very next thing, a close, may repeat: then that is what is reported.
+    /// A `pusher:error` that an immediately following close may repeat; then the close is reported instead.
     var announcement: Announcement?
     private var readingHolds = ReadingHolds()
     private var isShutDown = false
@@ -120,15 +120,15 @@ package struct ClientMachine: Machine {
         connection = ConnectionMachine(configuration: configuration.connection, seed: seed)
     }
 
-    /// Up to when all that was sent for subscribed channels has come: when the connection brought something last, or, of a channel
-    /// that waits for its next subscription, the beginning of its gap. Nil if nothing is subscribed.
+    /// The time up to which all events of the wanted channels have arrived: when the connection last received anything
+    /// or, for a channel that waits for its next subscription, the start of its gap. `nil` if nothing is subscribed.
     package var completeUntil: MonotonicInstant? {
         channels.values.lazy.filter(\.isWanted).compactMap { $0.isSubscribed ? lastHeard : $0.missingSince }.min()
     }
 
     package var connectionState: ConnectionState { connection.connectionState }
 
-    /// Whether what `id` brings still counts: it is the live transport, and nobody asked to disconnect.
+    /// Returns whether data from `id` still counts: it is the live transport, and no disconnect was requested.
     package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { connection.isReceiving(from: id) }
 
     var isReadingPaused: Bool { readingHolds.isHeld }
@@ -142,7 +142,7 @@ package struct ClientMachine: Machine {
         return actions.isEmpty ? [.tell(notices)] : [.tell(notices)] + actions
     }
 
-    /// When ``timePassed(now:)`` may have something to do next.
+    /// The time at which ``timePassed(now:)`` may next have something to do.
     package var nextDeadline: MonotonicInstant? {
         let subscription = isReadingPaused ? nil : subscriptionDeadlines.first
         return [
@@ -154,7 +154,7 @@ package struct ClientMachine: Machine {
         ].compactMap { $0 }.min()
     }
 
-    // MARK: What the application asks
+    // MARK: Calls from the application
 
     package mutating func connect(now: MonotonicInstant) {
         guard !isShutDown else { return }
@@ -165,7 +165,7 @@ package struct ClientMachine: Machine {
         apply(connection.disconnect(), now: now)
     }
 
-    /// Goes to another server or application with all channels: at once if there is a connection or one is wanted.
+    /// Switches to another server or application with all channels, at once if there is a connection or one is wanted.
     package mutating func move(to endpoint: Endpoint, now: MonotonicInstant) {
         self.endpoint = endpoint
         switch connection.connectionState {
@@ -176,21 +176,21 @@ package struct ClientMachine: Machine {
         }
     }
 
-    /// The client goes away: ends everything at once, for good.
+    /// Ends everything at once, for good.
     package mutating func shutDown(now: MonotonicInstant) {
         isShutDown = true
         readingHolds = ReadingHolds()
         apply(connection.shutDown(), now: now)
     }
 
-    // MARK: What the transport reports
+    // MARK: Reports of the transport
 
-    /// The connection below the WebSocket is there, or cannot be had.
+    /// Handles the end of an attempt to open the connection below the WebSocket.
     package mutating func transportReached(_ id: ConnectionMachine.TransportID, _ times: ConnectionTimes) {
         if connection.isReceiving(from: id) { steps.network = times }
     }
 
-    /// The WebSocket is there; the protocol's handshake is next.
+    /// Handles an open WebSocket; the protocol's handshake is next.
     package mutating func transportOpened(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         if connection.isReceiving(from: id) { steps.opened(now: now) }
     }
@@ -203,11 +203,11 @@ package struct ClientMachine: Machine {
         end(id, isAlive: false, draft: ErrorDraft(closure, wasEstablished: socketID != nil), code: code, now: now)
     }
 
-    /// Ends a transport because of `code`, which says what comes next.
+    /// Ends a transport because of `code`, which determines what happens next.
     mutating func end(
         _ id: ConnectionMachine.TransportID, isAlive: Bool, draft: ErrorDraft, code: CloseCode, now: MonotonicInstant
     ) {
-        // The code that a `pusher:error` announced counts if the connection then just breaks.
+        // Use the code that a `pusher:error` announced if the connection then just breaks.
         var code = code
         if code.rawValue < 4000, let announcement, announcement.isDecisive {
             code = CloseCode(rawValue: announcement.code)
@@ -233,8 +233,8 @@ package struct ClientMachine: Machine {
             connection.transportEnded(id, isAlive: isAlive, disposition: disposition, now: now), draft: draft, now: now)
     }
 
-    /// `reader` cannot take more events: nothing is read until everybody who held has let go. Outlives connections.
-    /// Reported if it lasts longer than the server may be silent.
+    /// Pauses reading because `reader` cannot take more events, until every reader has released its hold. Holds outlive
+    /// connections. Reports a pause that lasts longer than the server may be silent.
     package mutating func holdReading(for reader: EventReader, now: MonotonicInstant) {
         guard !isShutDown else { return }
         let wasPaused = isReadingPaused
@@ -242,7 +242,7 @@ package struct ClientMachine: Machine {
         if !wasPaused, isReadingPaused { applyReadingPause(now: now) }
     }
 
-    /// Takes back one ``holdReading(for:now:)``.
+    /// Releases one ``holdReading(for:now:)``.
     package mutating func releaseReading(for reader: EventReader, now: MonotonicInstant) {
         guard !isShutDown else { return }
         let wasPaused = isReadingPaused
@@ -258,7 +258,8 @@ package struct ClientMachine: Machine {
         restartSignInDeadline(now: now)
     }
 
-    /// The handshake must be read whatever the application can take, so a pause waits for the end of it.
+    /// Applies a pause of reading after the handshake, which must be read even if the application cannot take more
+    /// events.
     mutating func applyReadingPause(now: MonotonicInstant) {
         guard socketID != nil, let transport = connection.transport else { return }
         connection.readingPaused(isReadingPaused, now: now)
@@ -286,7 +287,8 @@ package struct ClientMachine: Machine {
         }
     }
 
-    /// Pings now, as after a long silence. False if no answer can be expected: nothing is connected, or nothing is read.
+    /// Pings now, as after a long silence. Returns false if no answer can be expected: the client is not connected, or
+    /// reading is paused.
     package mutating func ping(now: MonotonicInstant) -> Bool {
         guard connection.connectionState == .connected, !isReadingPaused else { return false }
         apply(connection.networkLost(now: now), now: now)
@@ -303,7 +305,7 @@ package struct ClientMachine: Machine {
 
     // MARK: Carrying out the connection's decisions
 
-    /// - Parameter draft: What to report if the connection failed because its transport ended.
+    /// - Parameter draft: The error to report if the connection failed because its transport ended.
     mutating func apply(
         _ connectionActions: [ConnectionMachine.Action], draft: ErrorDraft? = nil, now: MonotonicInstant
     ) {
@@ -343,7 +345,7 @@ package struct ClientMachine: Machine {
         forgetSubscriptions()
     }
 
-    /// Also for mistakes of the application's, so that they are told in order.
+    /// Reports an error. Also used for mistakes in the application, to report them in order.
     package mutating func report(_ error: PusherError) {
         if let error = lastHeard.map({ errorLimit.admit(error, now: $0) }) ?? error { notices.append(.error(error)) }
     }

@@ -1,12 +1,12 @@
 import Realtime
 import Transport
 
-/// Why a connection failed, before it is known whether it will be tried again.
+/// The reason for a connection's failure, before the client knows whether it will retry.
 struct ErrorDraft {
     private let kind: PusherError.Kind
     private let code: Int?
     private let message: String
-    /// The next attempt would fail in the same way.
+    /// Whether the next attempt would fail in the same way.
     let isHopeless: Bool
 
     private init(_ kind: PusherError.Kind, code: Int? = nil, _ message: String, isHopeless: Bool = false) {
@@ -32,7 +32,7 @@ struct ErrorDraft {
         }
     }
 
-    /// A `pusher:error` that the close repeats.
+    /// Returns the draft for a `pusher:error` that the close repeats.
     static func announced(code: Int, message: String) -> ErrorDraft {
         let meaning = CloseCode(rawValue: code).meaning
         return ErrorDraft(
@@ -40,7 +40,7 @@ struct ErrorDraft {
             "the server closed the connection: \(meaning)" + (message.isEmpty ? "" : " (“\(message.prefix(200))”)"))
     }
 
-    /// A `pusher:error` instead of the handshake.
+    /// Returns the draft for a `pusher:error` instead of the handshake.
     static func refused(code: Int, message: String) -> ErrorDraft {
         let meaning = CloseCode(rawValue: code).meaning
         return ErrorDraft(
@@ -52,7 +52,7 @@ struct ErrorDraft {
         ErrorDraft(.couldNotConnect, "the server did not open with pusher:connection_established: \(reason)")
     }
 
-    /// - Parameter steps: How far it got.
+    /// - Parameter steps: The completed steps.
     static func connectTimedOut(_ endpoint: Endpoint, after steps: ConnectionSteps) -> ErrorDraft {
         let message =
             if steps.webSocket != nil {

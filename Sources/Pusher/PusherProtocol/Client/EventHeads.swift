@@ -1,17 +1,17 @@
 import Basics
 import Realtime
 
-/// How frames of events begin, one for each channel: what follows may be recognised by it.
+/// The beginnings of event frames, one for each channel, by which later frames may be recognized.
 struct EventHeads: Sendable {
-    /// That of the event which was recognised last.
+    /// The head that was noted or matched last.
     private(set) var latest: EventHead?
     private var byChannel: [ByteKey: EventHead] = [:]
-    /// Equal for two names that are the same, and hardly ever for others.
+    /// A hash of the last event's name: equal for equal names, and hardly ever for others.
     private var latestName = 0
 
-    /// An event that was not recognised. Names alike often come in a row, on one channel or on many.
+    /// Notes an event that was not recognized. Equal names often come in a row, on one channel or on many.
     ///
-    /// - Parameter channel: A key of its own: the event's bytes need not live on.
+    /// - Parameter channel: A key with its own bytes, so that those of the event can be released.
     mutating func note(_ event: RealtimeEvent, on id: EventRouter.ChannelID, named channel: ByteKey) {
         let name = event.withName(Self.fold)
         if name == latestName, let head = EventHead(of: event, on: id) {
@@ -23,7 +23,7 @@ struct EventHeads: Sendable {
 
     /// Makes the head of `frame`'s channel the latest, if the frame differs from the latest in its channel.
     ///
-    /// - Returns: False if it stays the same.
+    /// - Returns: False if the latest head doesn't change.
     mutating func turn(to frame: Range<Int>, of bytes: [UInt8]) -> Bool {
         guard let latest, let channel = latest.channelName(in: bytes, frame),
             let head = byChannel[ByteKey(bytes[channel])], head !== latest
@@ -32,7 +32,7 @@ struct EventHeads: Sendable {
         return true
     }
 
-    /// Its length and up to 16 of its bytes.
+    /// Hashes the name's length and up to 16 of its bytes.
     private static func fold(_ name: UnsafeRawBufferPointer) -> Int {
         guard name.count >= 8 else { return name.reduce(name.count) { $0 &<< 8 | Int($1) } }
         let (first, last) = (

@@ -1,18 +1,18 @@
-/// What the server still owes to the subscriptions to one channel on this connection. It answers in order, but may refuse
-/// one with an error that names no channel (Pusher protocol, "Subscription errors").
+/// The answers that the server still owes for subscriptions to one channel on this connection. A server answers in
+/// order, but may refuse a subscription with an error that names no channel (Pusher protocol, "Subscription errors").
 struct OwedAnswers: Sendable {
     enum Answer: Sendable {
-        /// Nothing was owed.
+        /// No answer was owed.
         case unasked
-        /// To a subscription that was ended before the last one was sent.
+        /// The answer is for a subscription that ended before the last one was sent.
         case toAnEarlierOne
         case toTheLastOne
     }
 
     private var atMost = 0
-    /// Without those that errors without a channel may have answered.
+    /// The owed answers without those that errors without a channel may have settled.
     private var atLeast = 0
-    /// Since the last subscription was sent, an answer was taken to be for an earlier one.
+    /// Whether an answer since the last subscription was attributed to an earlier one.
     private var wasPassedOver = false
 
     var isEmpty: Bool { atMost == 0 }
@@ -32,13 +32,13 @@ struct OwedAnswers: Sendable {
         return isEarlier ? .toAnEarlierOne : .toTheLastOne
     }
 
-    /// An error came that names no channel.
+    /// Records an error that names no channel.
     mutating func mayBeRefused() {
         atLeast = max(atLeast - 1, 0)
     }
 
-    /// The last subscription has timed out. A server that loses one in silence may have answered it all the same: nothing
-    /// is certain any more, so that the next answer counts.
+    /// Records that the last subscription has timed out. A server that silently lost an earlier one may have answered
+    /// the last one. Nothing is certain any more, so the next answer counts.
     mutating func timedOut() {
         if wasPassedOver { atLeast = 0 }
     }

@@ -1,7 +1,7 @@
 import Basics
 import Realtime
 
-/// Signed requests of this connection that the server still owes an answer, in the order in which they were sent.
+/// The signed requests on this connection that the server has not answered, in the order in which they were sent.
 ///
 /// A server refuses a signature with an error that names nothing (Pusher protocol, "Error events"). It answers in order,
 /// so the error belongs to the oldest request.
@@ -27,7 +27,7 @@ struct SignedRequests: Sendable {
 
     mutating func sent(_ request: Request) { requests.append(request) }
 
-    /// The server has answered the oldest request of this kind and name.
+    /// Removes the oldest request of this kind and name, which the server has answered.
     mutating func answered(_ request: Request) {
         guard let index = requests[head...].firstIndex(of: request) else { return }
         guard index == head else {
@@ -41,15 +41,15 @@ struct SignedRequests: Sendable {
         }
     }
 
-    /// The request whose signed text begins so, behind the socket id and a colon: with the channel's name, or with
-    /// `:user::` (Pusher protocol, "Signatures").
+    /// Returns the request whose signed text begins like this after the socket id and a colon: with the channel's name,
+    /// or with `:user::` (Pusher protocol, "Signatures").
     func named(by signed: Substring.UTF8View) -> Request? {
         requests[head...].first { request in
             switch request {
             case .signIn: return signed.starts(with: ":user::".utf8)
             case .subscription(let name):
                 guard signed.starts(with: name.bytes) else { return false }
-                // What follows must not belong to a longer name: the channel's data, or the server's own words.
+                // The rest must not belong to a longer name, but be the channel's data or the server's own text.
                 let rest = signed.dropFirst(name.bytes.count)
                 return rest.isEmpty || rest.first == UInt8(ascii: ":") || rest.starts(with: ", but got".utf8)
             }

@@ -1,23 +1,22 @@
 import Basics
 import Realtime
 
-/// Names whose events are dropped without another word on this connection: their channels were left, or have been
-/// reported already.
+/// Channel names whose events are silently dropped on this connection: the channels were left, or are already reported.
 ///
-/// The server decides what comes, so only what can be a channel's name is kept, up to a bound in bytes.
+/// The server controls the input, so only valid channel names are stored, up to a limit in bytes.
 struct UnknownChannels: Sendable {
     enum Note: Sendable {
-        /// To be dropped in silence.
+        /// Drop the event silently.
         case known
         /// Seen for the first time.
         case new
-        /// The first name that no channel can have; all others are ``known`` from here on.
+        /// The first invalid name; all later ones are ``known``.
         case invalid
-        /// The first name beyond the bound; all others are ``known`` from here on.
+        /// The first name beyond the limit; all later ones are ``known``.
         case tooMany
     }
 
-    /// Bytes of all names, with 64 for each of them for the set that keeps it.
+    /// The maximum bytes of all names, including 64 bytes of overhead for each.
     static let maximumBytes = 1 << 20
     private static let overhead = 64
 
@@ -28,10 +27,10 @@ struct UnknownChannels: Sendable {
 
     func contains(_ name: ByteKey) -> Bool { names.contains(name) }
 
-    /// A channel was left.
+    /// Adds a channel that was left.
     mutating func left(_ name: ByteKey) { _ = insert(name) }
 
-    /// An event named a channel that nobody has subscribed to.
+    /// Notes an event for a channel that is not subscribed.
     mutating func note(_ name: ByteKey) -> Note {
         guard !names.contains(name) else { return .known }
         guard ChannelName.isValid(name.bytes) else {
@@ -48,7 +47,7 @@ struct UnknownChannels: Sendable {
     private mutating func insert(_ name: ByteKey) -> Bool {
         let cost = name.bytes.count + Self.overhead
         guard byteCount + cost <= Self.maximumBytes else { return false }
-        // A key of its own: the bytes of the frame need not live on.
+        // A key with its own bytes, so that those of the frame can be released.
         if names.insert(ByteKey(Array(name.bytes)[...])).inserted { byteCount += cost }
         return true
     }

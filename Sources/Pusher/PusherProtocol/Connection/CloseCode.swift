@@ -1,4 +1,4 @@
-/// What a close code, or the code of a `pusher:error` before the handshake, asks of the client.
+/// The reaction that a close code, or the code of a `pusher:error` before the handshake, demands from the client.
 ///
 /// Pusher protocol, "Connection closure": the range decides, not a list of known codes.
 package struct CloseCode: Hashable, Sendable, RawRepresentable {
@@ -30,7 +30,7 @@ package struct CloseCode: Hashable, Sendable, RawRepresentable {
         }
     }
 
-    /// The code in words.
+    /// The meaning of the code in words.
     package var meaning: String {
         switch rawValue {
         case 1000: "normal closure"

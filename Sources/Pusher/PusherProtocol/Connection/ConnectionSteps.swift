@@ -1,15 +1,15 @@
 package import Basics
 package import Transport
 
-/// How long each step of a connection attempt took.
+/// The duration of each step of a connection attempt.
 package struct ConnectionSteps: Hashable, Sendable {
     package let startedAt: MonotonicInstant?
     private var openedAt: MonotonicInstant?
-    /// Of the network below the WebSocket.
+    /// The times of the network connection below the WebSocket.
     package internal(set) var network: ConnectionTimes?
-    /// Of the WebSocket handshake alone.
+    /// The duration of the WebSocket handshake alone.
     package private(set) var webSocket: Duration?
-    /// From the WebSocket to `pusher:connection_established`.
+    /// The time from the WebSocket handshake to `pusher:connection_established`.
     package private(set) var established: Duration?
 
     package init(startedAt: MonotonicInstant? = nil) {

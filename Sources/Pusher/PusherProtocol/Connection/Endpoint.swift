@@ -1,13 +1,13 @@
 import Transport
 
-/// Where the server is, and the URL that follows from it (Pusher protocol, "Making connections").
+/// The server's address and the resulting URL (Pusher protocol, "Making connections").
 package struct Endpoint: Hashable, Sendable {
     package static let protocolVersion = 7
 
     package var host: String
-    /// Nil: 443 with TLS, 80 without.
+    /// The server's port; `nil` means 443 with TLS and 80 without.
     package var port: Int?
-    /// Prefix before `/app`; empty, or with a leading slash.
+    /// The prefix before `/app`; empty, or with a leading slash.
     package var path: String
     package var key: String
     package var usesTLS: Bool

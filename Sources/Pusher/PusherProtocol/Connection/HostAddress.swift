@@ -5,12 +5,12 @@ import Transport
 package struct HostAddress: Equatable, Sendable {
     package var host: String
     package var port: Int?
-    /// Nil if it does not say.
+    /// Whether the URL's scheme uses TLS; `nil` if there is none.
     package var usesTLS: Bool?
-    /// A prefix before the paths of the API; nil if there is none.
+    /// The prefix before the paths of the API; `nil` if there is none.
     package var path: String?
 
-    /// What of it cannot be used, as the end of a sentence that begins with the option's name.
+    /// The part that is invalid, as the end of a sentence that begins with the option's name.
     package struct Mistake: Error {
         package let words: String
 
@@ -71,13 +71,14 @@ package struct HostAddress: Equatable, Sendable {
         self.port = port
     }
 
-    /// Whether a URL can have it as its path, and be asked for it as it stands.
+    /// Returns whether this is a valid path of a URL that can be requested unchanged.
     package static func isPath(_ path: String) -> Bool {
         path.wholeMatch(of: #/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@\/]|%[0-9A-Fa-f]{2})*/#) != nil
             && !PathSegment.hasDots(path: path)
     }
 
-    /// No check of names: what a resolver takes is its business. What would change a URL, or cannot be in one, is refused.
+    /// Returns whether the text can be a host. Leaves names to the resolver, but refuses text that would change a URL
+    /// or is not allowed in one.
     private static func isHost(_ host: String) -> Bool {
         // The zone of an IPv6 address, such as fe80::1%eth0
         let address = host.contains(":") ? host.prefix { $0 != "%" } : host[...]

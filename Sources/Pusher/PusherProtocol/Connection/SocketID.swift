@@ -4,7 +4,8 @@
 package struct SocketID: Hashable, Sendable, CustomStringConvertible {
     package let string: String
 
-    /// Room for two numbers of 200 bits; servers use at most 64 each. A longer one would be in every request that is signed.
+    /// The maximum length: room for two numbers of 200 bits, while servers use at most 64 each. Every signed request
+    /// contains the id.
     package static let maximumLength = 128
 
     package init?(_ string: String) {

@@ -1,15 +1,15 @@
 import CLibcrypto
 import Glibc
 
-/// Base64 with padding (RFC 4648, section 4), from bytes to bytes: Foundation's has two copies in between.
+/// Base64 with padding (RFC 4648, section 4), from bytes to bytes. Foundation's needs two copies.
 enum Base64 {
-    /// The bytes of a text; nil unless it is base64 and nothing else.
+    /// Returns the bytes of a text; `nil` unless it is pure base64.
     static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard !text.isEmpty, let start = text.baseAddress else { return [] }
         guard text.count % 4 == 0, text.count <= Int(Int32.max) else { return nil }
         var padding = 0
         while padding < 2, text[text.count - 1 - padding] == UInt8(ascii: "=") { padding += 1 }
-        // libcrypto takes padding anywhere, and skips white space at both ends: then there are fewer bytes.
+        // libcrypto accepts padding anywhere, and skips white space at both ends, which yields fewer bytes.
         guard memchr(start, Int32(UInt8(ascii: "=")), text.count - padding) == nil else { return nil }
         let size = text.count / 4 * 3
         var written: Int32 = -1

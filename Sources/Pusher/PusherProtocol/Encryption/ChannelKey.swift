@@ -5,40 +5,40 @@ import Transport
 
 /// The secret that the members of one encrypted channel share (Pusher protocol, "Encrypted channels"). Never printed.
 package struct ChannelKey: Hashable, Sendable, Confidential {
-    /// Why the data of an event could not be read.
+    /// The reason why the data of an event could not be decrypted.
     package enum Failure: Error, Hashable, Sendable {
-        /// It is not what an encrypted event looks like: no key will open it.
+        /// The data is not in the form of encrypted data: no key can decrypt it.
         case malformed
-        /// It was made with another key, or changed on its way.
+        /// The data was encrypted with another key, or altered in transit.
         case wrongKey
     }
 
     private let bytes: [UInt8]
 
-    /// Nil unless there are 32 bytes.
+    /// Returns `nil` unless there are 32 bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == SecretBox.keySize else { return nil }
         self.bytes = bytes
     }
 
-    /// The `shared_secret` of an auth answer; nil unless it is base64 of 32 bytes.
+    /// Creates a key from the `shared_secret` of an auth answer; returns `nil` unless it is base64 of 32 bytes.
     package init?(base64: String) {
         guard let data = Data(base64Encoded: base64) else { return nil }
         self.init(Array(data))
     }
 
-    /// Nothing of the key.
+    /// A description without the key.
     package var description: String { "a channel key" }
 
     package var base64: String { Data(bytes).base64EncodedString() }
 
-    /// The text in the `data` of an event: a JSON object with `nonce` and `ciphertext`, both base64.
+    /// Decrypts the `data` of an event: a JSON object with `nonce` and `ciphertext`, both base64.
     package func decrypt(_ data: String?) throws(Failure) -> String {
         guard let data else { throw .malformed }
         return String(decoding: try decrypt(Array(data.utf8)), as: UTF8.self)
     }
 
-    /// The same as UTF-8.
+    /// Decrypts the `data` of an event, as UTF-8.
     package func decrypt(_ data: [UInt8]) throws(Failure) -> [UInt8] {
         guard let (nonce, box) = Self.parts(of: data), nonce.count == SecretBox.nonceSize,
             box.count >= SecretBox.tagSize
@@ -48,7 +48,7 @@ package struct ChannelKey: Hashable, Sendable, Confidential {
         return content
     }
 
-    /// Nearly always two strings without escapes; whatever is unusual is left to Foundation.
+    /// Returns the parts of the data: nearly always two strings without escapes. Leaves unusual data to Foundation.
     private static func parts(of data: [UInt8]) -> (nonce: [UInt8], box: [UInt8])? {
         data.withUnsafeBufferPointer { bytes in
             if let (nonce, box) = plainParts(of: bytes) {
@@ -82,7 +82,7 @@ package struct ChannelKey: Hashable, Sendable, Confidential {
         return (nonce, box)
     }
 
-    /// The `data` to publish for a text.
+    /// Encrypts a text and returns the `data` to publish.
     ///
     /// - Parameter nonce: 24 bytes, never used before with this key.
     package func encrypt(_ text: String, nonce: [UInt8] = SecretBox.makeNonce()) -> String {
@@ -98,16 +98,16 @@ package struct ChannelKey: Hashable, Sendable, Confidential {
 package struct EncryptionMasterKey: Hashable, Sendable, Confidential {
     private let bytes: [UInt8]
 
-    /// Nil unless it is base64 of 32 bytes.
+    /// Returns `nil` unless it is base64 of 32 bytes.
     package init?(base64: String) {
         guard let data = Data(base64Encoded: base64), data.count == SecretBox.keySize else { return nil }
         bytes = Array(data)
     }
 
-    /// Nothing of the key.
+    /// A description without the key.
     package var description: String { "an encryption master key" }
 
-    /// SHA-256 over the channel's name and the master key.
+    /// Returns a channel's key: SHA-256 over the channel's name and the master key.
     package func key(of channel: ChannelName) -> ChannelKey {
         guard let key = ChannelKey(Digest.sha256(Array(channel.string.utf8) + bytes)) else {
             preconditionFailure("SHA-256 gives 32 bytes")

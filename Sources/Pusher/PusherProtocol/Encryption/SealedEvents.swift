@@ -1,19 +1,20 @@
 import Realtime
 
-/// Events of an encrypted channel that its key does not open, oldest first. The server decides how many come and how
-/// large they are, so they are bounded in bytes.
+/// Events of an encrypted channel that its key cannot decrypt, oldest first. The server controls their number and size,
+/// so they are limited in bytes.
 struct SealedEvents: Sendable {
     private var events: [RealtimeEvent] = []
     private var head = 0
     private var byteCount = 0
-    /// What an event costs beside its bytes.
+    /// The overhead of an event in addition to its bytes.
     private static let overhead = 256
 
     var isEmpty: Bool { head == events.count }
 
     var first: RealtimeEvent? { isEmpty ? nil : events[head] }
 
-    /// Keeps a copy of the event, not the read that brought it. False if that would be more than `maximumBytes`.
+    /// Stores a copy of the event, so that the buffer of the read can be released. Returns false if the total would
+    /// exceed `maximumBytes`.
     mutating func append(_ event: RealtimeEvent, upTo maximumBytes: Int) -> Bool {
         let copy = event.withData(event.dataBytes)
         guard byteCount + cost(of: copy) <= maximumBytes else { return false }

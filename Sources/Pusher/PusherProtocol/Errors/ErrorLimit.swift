@@ -2,30 +2,29 @@ import Basics
 import Realtime
 import Transport
 
-/// Bounds how often errors are reported that a server can cause with a message each: 20 of a kind at once, then one a
-/// second. Those left out are counted, and the count comes with the next one.
+/// Limits how often errors are reported that a server can cause with a single message: 20 of a kind at once, then one
+/// per second. The next report includes the number of omitted errors.
 package struct ErrorLimit: Sendable {
     fileprivate struct Bucket: Sendable {
         var tokens = ErrorLimit.burst
         var refilledAt: MonotonicInstant
         var omittedCount = 0
-        /// The newest that was left out.
         var omitted: PusherError?
     }
 
-    /// Errors of a kind that are reported at once.
+    /// The number of errors of a kind that are reported at once.
     package static let burst = 20
-    /// How often one is reported after those.
+    /// The interval between reports after the burst.
     package static let interval = Duration.seconds(1)
 
     private var buckets: [PusherError.Kind: Bucket] = [:]
 
-    /// When ``takeOmitted(now:)`` has something.
+    /// The time at which ``takeOmitted(now:)`` next returns an error.
     var nextDeadline: MonotonicInstant? {
         buckets.values.compactMap { $0.omitted == nil ? nil : $0.refilledAt + Self.interval }.min()
     }
 
-    /// The error as it is to be reported; nil if it is left out for now.
+    /// Returns the error to report; `nil` if it is omitted for now.
     mutating func admit(_ error: PusherError, now: MonotonicInstant) -> PusherError? {
         guard error.kind.isOfMessages else { return error }
         var bucket = buckets[error.kind] ?? Bucket(refilledAt: now)
@@ -39,7 +38,7 @@ package struct ErrorLimit: Sendable {
         return bucket.take(error)
     }
 
-    /// The newest of each kind that was left out, if its time has come.
+    /// Returns the newest omitted error of each kind that is due.
     mutating func takeOmitted(now: MonotonicInstant) -> [PusherError] {
         var errors: [PusherError] = []
         for (kind, var bucket) in buckets {
@@ -69,7 +68,7 @@ extension ErrorLimit.Bucket {
 }
 
 extension PusherError.Kind {
-    /// Whether a message of the server's is enough to cause it.
+    /// Whether a single message of the server can cause it.
     fileprivate var isOfMessages: Bool {
         switch self {
         case .serverError, .malformedMessage, .unknownChannel, .decryptionFailed: true

@@ -2,27 +2,27 @@ import Basics
 package import Realtime
 import Transport
 
-/// What went wrong, to what, and what happens next.
+/// An error, the channel it concerns, and what the client does next.
 ///
-/// Reported once each: to the delegate, the `errors` sequence and the log. Neither `message` nor `description` holds
-/// secrets, signatures or payloads; both are one line of bounded length, also where they repeat words of the server.
+/// Each error is reported once: to the delegate, the `errors` sequence and the log. Neither `message` nor `description`
+/// contains secrets, signatures or payloads. Both are one line of bounded length, even if they quote the server.
 public struct PusherError: Error, Hashable, Sendable {
     /// The kinds of failure.
     @nonexhaustive
     public enum Kind: String, Hashable, Sendable {
         /// The connection could not be opened: name resolution, network, proxy, TLS or the WebSocket handshake.
         case couldNotConnect
-        /// An established connection ended without being asked to.
+        /// An established connection ended unexpectedly.
         case connectionLost
-        /// The server closed or refused the connection with a code of its own.
+        /// The server closed or refused the connection with its own code.
         case closedByServer
         /// The server sent `pusher:error`.
         case serverError
-        /// No valid signature could be had for a channel; the channel is not subscribed.
+        /// No valid signature could be obtained for a channel; the channel is not subscribed.
         case authorizationFailed
         /// The server refused a subscription, or never answered it.
         case subscriptionFailed
-        /// A message of the server could not be understood and was dropped.
+        /// A message from the server could not be parsed and was dropped.
         case malformedMessage
         /// An event named a channel that was never subscribed, and was dropped.
         case unknownChannel
@@ -30,48 +30,49 @@ public struct PusherError: Error, Hashable, Sendable {
         case decryptionFailed
         /// A client event was not sent.
         case clientEventRejected
-        /// A channel name, option or argument cannot be used.
+        /// A channel name, option or argument is invalid.
         case invalidArgument
-        /// An event's data is not of the type asked for.
+        /// An event's data is not of the requested type.
         case undecodableData
         /// A sequence was read too slowly for its buffer and has ended.
         case bufferOverflow
-        /// A sequence that is not read, or a callback that does not end, has stopped receiving for longer than the
+        /// A sequence that is not read, or a callback that does not return, has paused receiving for longer than the
         /// activity timeout.
         case readingHeld
-        /// The end of what was reported as `readingHeld`.
+        /// A pause reported as `readingHeld` has ended.
         case readingResumed
         /// Something went wrong at an attached source, such as a Matrix session.
         case sourceFailed
     }
 
-    /// What happened.
+    /// The kind of failure.
     public let kind: Kind
     /// The Pusher or WebSocket code, if there is one.
     public let code: Int?
-    /// The code in words, if it is a close code of the protocol's or of RFC 6455.
+    /// The meaning of the code, if it is a close code of the protocol or of RFC 6455.
     public var meaning: String? {
         guard let code, (1000...4999).contains(code) else { return nil }
         return CloseCode(rawValue: code).meaning
     }
-    /// One sentence for people.
+    /// A one-sentence description for people.
     public let message: String
-    /// The channel concerned; nil for the connection as a whole.
+    /// The affected channel; `nil` for the connection as a whole.
     public let channelName: String?
-    /// Whether the client tries again by itself.
+    /// Whether the client retries automatically.
     public let willRetry: Bool
-    /// How long until it does, if that is known.
+    /// The time until the retry, if known.
     public let retryAfter: Duration?
-    /// Nobody refused what was asked: no answer came that can be used, or nobody could be asked.
+    /// Whether the request was not refused but got no usable answer, or could not be sent.
     package let isUnanswered: Bool
-    /// How many more errors of this kind there were since the last that was reported. A server that causes many gets 20
-    /// of a kind reported at once, then one a second.
+    /// The number of errors of this kind that were omitted since the last report. If a server causes many, 20 of a kind
+    /// are reported at once, then one per second.
     public private(set) var omittedCount = 0
-    /// The source's own error, where ``kind-swift.property`` is `sourceFailed`; nil if there is none. Not compared.
+    /// The source's own error if ``kind-swift.property`` is `sourceFailed`; `nil` if there is none. Ignored by
+    /// comparisons.
     public var underlying: (any Error)? { cause.error }
     private let cause: Cause
 
-    /// Errors of other types have no equality.
+    /// A wrapper for errors of other types, which have no equality.
     private struct Cause: Hashable, Sendable {
         let error: (any Error)?
 
@@ -94,7 +95,7 @@ public struct PusherError: Error, Hashable, Sendable {
         cause = Cause(error: underlying)
     }
 
-    /// What went wrong at a source that is attached.
+    /// Creates the error for a failure of an attached source.
     package init(_ failure: SourceFailure) {
         self.init(
             .sourceFailed, failure.message, channelName: failure.channelName, willRetry: failure.willRetry,
@@ -111,7 +112,7 @@ extension PusherError {
 }
 
 extension PusherError: CustomStringConvertible {
-    /// The message with channel, code and what happens next.
+    /// The message with the channel, the code and the client's next step.
     public var description: String {
         var parts = [message]
         if let channelName { parts.insert("channel \(channelName)", at: 0) }

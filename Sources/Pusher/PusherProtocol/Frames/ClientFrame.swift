@@ -1,15 +1,14 @@
 import JSONBytes
 
-/// What the client sends.
 package enum ClientFrame: Hashable, Sendable {
     case ping
     case pong
     /// - Parameters:
     ///   - auth: The signature of the application's server, on channels that need one.
-    ///   - channelData: Byte for byte as the application's server returned it: it is part of the signed text.
+    ///   - channelData: Data from the application's server, byte for byte: it is part of the signed text.
     case subscribe(ChannelName, auth: String?, channelData: String?)
     case unsubscribe(ChannelName)
-    /// - Parameter userData: Byte for byte as the application's server signed it.
+    /// - Parameter userData: Data as the application's server signed it, byte for byte.
     case signIn(auth: String, userData: String)
     /// - Parameter data: JSON text.
     case clientEvent(name: String, ChannelName, data: String)

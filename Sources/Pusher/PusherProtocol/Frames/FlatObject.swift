@@ -1,6 +1,6 @@
 import Glibc
 
-/// The inside of a JSON string: where it stands in some bytes.
+/// The position of the content of a JSON string within some bytes.
 struct QuotedText {
     let start: Int
     /// The closing quote.
@@ -14,11 +14,11 @@ struct QuotedText {
     }
 }
 
-/// A JSON object all of whose members are strings, on one line: nearly every frame is one.
+/// A JSON object on one line with only string members, like nearly every frame.
 enum FlatObject {
-    /// Calls `body` with key and value of each member, and ends early when that says no.
+    /// Calls `body` with the key and value of each member, and stops when it returns false.
     ///
-    /// - Returns: False if it ended early, or if `object` is anything else.
+    /// - Returns: False if it stopped early, or if `object` is anything else.
     @inline(__always)
     static func walk(
         _ bytes: UnsafeBufferPointer<UInt8>, _ object: Range<Int>,

@@ -1,9 +1,9 @@
 import JSONBytes
 package import Realtime
 
-/// A text frame that is not one of the protocol's messages.
+/// A text frame that is not a message of the protocol.
 package struct MalformedFrame: Error, Hashable, Sendable {
-    /// Why, in words that hold nothing of the frame.
+    /// The reason, without any text of the frame.
     package let reason: String
 
     package init(reason: String) {
@@ -11,12 +11,12 @@ package struct MalformedFrame: Error, Hashable, Sendable {
     }
 }
 
-/// Finds the parts of one frame: `{"event":…, "channel":…, "data":…, "user_id":…}` (Pusher protocol, "Events").
+/// Parses one frame: `{"event":…, "channel":…, "data":…, "user_id":…}` (Pusher protocol, "Events").
 ///
-/// Nearly every frame is an object of strings, of which only the positions are noted. Whatever is unusual (data that is
-/// not a string, escapes in names, numbers as user ids) goes the general way, with the same result.
+/// Nearly every frame is an object of strings, of which the parser only records the positions. Unusual frames (data
+/// that is not a string, escapes in names, numbers as user ids) take the general path, with the same result.
 package enum FrameParser {
-    /// - Parameter range: Where in `bytes` the frame lies.
+    /// - Parameter range: The position of the frame in `bytes`.
     package static func parse(_ bytes: [UInt8], _ range: Range<Int>) throws(MalformedFrame) -> RealtimeEvent {
         guard let found = bytes.withUnsafeBufferPointer({ FrameScanner.scan($0, range) }) else {
             return try parseGenerally(bytes[range])
@@ -43,7 +43,7 @@ package enum FrameParser {
             userId: JSON.identifier(object["user_id"]))
     }
 
-    /// Strings as they are, anything else as it stands in the frame, so that no digit of a number is lost.
+    /// Returns strings unchanged and anything else as its text in the frame, so that numbers lose no digits.
     private static func dataText(_ value: JSONView?) -> String? {
         guard let value, !value.isNull else { return nil }
         return value.string ?? value.compactText

@@ -1,6 +1,6 @@
 package import Realtime
 
-/// The fast way for usual frames: finds where their parts stand, without a look at what they hold.
+/// The fast path for usual frames: finds the positions of their parts without reading their content.
 package enum FrameScanner {
     struct Found {
         var layout = RealtimeEvent.Layout()
@@ -8,9 +8,9 @@ package enum FrameScanner {
         var namesHaveEscapes = false
     }
 
-    /// Nil if the frame is unusual, or not a frame at all.
+    /// Returns `nil` if the frame is unusual, or not a frame at all.
     ///
-    /// - Parameter frame: Where in `bytes` it lies.
+    /// - Parameter frame: The position of the frame in `bytes`.
     static func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ frame: Range<Int>) -> Found? {
         var found = Found()
         let isUsual = FlatObject.walk(bytes, frame) { key, value in
@@ -19,7 +19,7 @@ package enum FrameScanner {
         return isUsual && found.layout.name.isPresent ? found : nil
     }
 
-    /// Whether the frame begins with `head`, and has nothing behind its data.
+    /// Returns whether the frame begins with `head` and has nothing after its data.
     package static func isEvent(_ bytes: [UInt8], _ frame: Range<Int>, like head: EventHead) -> Bool {
         bytes.withUnsafeBufferPointer { bytes in
             guard let start = head.dataStart(bytes, frame), bytes[frame.upperBound - 1] == UInt8(ascii: "}") else {
@@ -30,7 +30,7 @@ package enum FrameScanner {
         }
     }
 
-    /// False if the key came before: which of the two counts is Foundation's to say.
+    /// Returns false for a repeated key: Foundation decides which of the two counts.
     @inline(__always)
     private static func note(
         _ value: QuotedText, for key: QuotedText, _ bytes: UnsafeBufferPointer<UInt8>,

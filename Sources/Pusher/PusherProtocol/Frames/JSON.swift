@@ -1,14 +1,14 @@
 import Foundation
 package import JSONBytes
 
-/// Foundation's JSON, for what the API gives and takes as `Any`, and for messages too rare to be worth more.
+/// Foundation's JSON, for values that the API passes as `Any`, and for messages too rare to optimize.
 package enum JSON {
-    /// The object in a text, or nil if it is anything else.
+    /// Returns the object in a text, or `nil` if it is anything else.
     package static func object(_ text: String) -> [String: Any]? {
         (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
     }
 
-    /// Compact JSON text of any JSON value.
+    /// Returns the compact JSON text of any JSON value.
     package static func text(_ value: Any) -> String? {
         guard JSONSerialization.isValidJSONObject([value]),
             let data = try? JSONSerialization.data(
@@ -17,13 +17,14 @@ package enum JSON {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// The JSON value in a text, containers or not; nil for `null` and for what is not JSON.
+    /// Returns the JSON value in a text, of any type; `nil` for `null` and for invalid JSON.
     package static func value(_ text: String) -> Any? {
         let value = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
         return value is NSNull ? nil : value
     }
 
-    /// An identifier that should be a string, but that some servers send as a number: integers have no decimal point.
+    /// Returns an identifier that should be a string, but that some servers send as a number: integers have no decimal
+    /// point.
     package static func identifier(_ value: Any?) -> String? {
         switch value {
         case let text as String: text
@@ -39,7 +40,7 @@ package enum JSON {
         return text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? text : "\(number)"
     }
 
-    /// A whole number, sent as a number or as its text.
+    /// Returns an integer sent as a number or as text.
     package static func integer(_ value: Any?) -> Int? {
         switch value {
         case let text as String: Int(text)
@@ -49,6 +50,6 @@ package enum JSON {
     }
 
     private static func isBoolean(_ number: NSNumber) -> Bool {
-        number.objCType.pointee == CChar(bitPattern: UInt8(ascii: "c"))  // what Foundation gives for true and false
+        number.objCType.pointee == CChar(bitPattern: UInt8(ascii: "c"))  // what Foundation uses for true and false
     }
 }

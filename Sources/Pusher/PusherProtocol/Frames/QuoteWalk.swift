@@ -1,23 +1,23 @@
 import CVector
 import JSONBytes
 
-/// Goes from quote to quote of a JSON text, past those that are escaped, with a look at 64 bytes at once.
+/// Walks from quote to quote of a JSON text, skipping escaped ones, 64 bytes at a time.
 ///
-/// It stops where it is not sure: at a control character (white space in lines included) and at an escape that JSON does
-/// not have.
+/// It stops where it is uncertain: at a control character (including line breaks and tabs) and at an escape that JSON
+/// does not define.
 struct QuoteWalk {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let end: Int
-    /// The first byte after the present block.
+    /// The index of the first byte after the current block.
     private var blockEnd: Int
     private var blockStart: Int
-    /// Those of the present block that are neither passed nor escaped.
+    /// The quotes of the current block that are neither passed nor escaped.
     private var quotes: UInt64 = 0
-    /// Those of the present block that are not passed.
+    /// The backslashes of the current block that are not passed.
     private var backslashes: UInt64 = 0
-    /// Whether the block before ended with a backslash that escapes the first byte of this one.
+    /// Whether the previous block ended with a backslash that escapes the first byte of this one.
     private var isEscaping = false
-    /// Escapes before this one are checked.
+    /// The index up to which escapes are checked.
     private var checkedEscapes = 0
 
     @inline(__always)
@@ -26,7 +26,7 @@ struct QuoteWalk {
         (blockStart, blockEnd, end) = (text.lowerBound, text.lowerBound, text.upperBound)
     }
 
-    /// The string whose opening quote is the next and stands at `start`, or nil.
+    /// Returns the string whose opening quote is the next one and at `start`, or `nil`.
     @inline(__always)
     mutating func nextString(at start: Int) -> QuotedText? {
         guard let (opening, _) = nextQuote(), opening == start, let (closing, hasEscapes) = nextQuote() else {
@@ -35,7 +35,7 @@ struct QuoteWalk {
         return QuotedText(start: start + 1, end: closing, hasEscapes: hasEscapes)
     }
 
-    /// Where the next quote is, and whether a backslash stands before it, since the last one.
+    /// Returns the index of the next quote, and whether there is a backslash between it and the last one.
     @inline(__always)
     mutating func nextQuote() -> (index: Int, hasBackslashes: Bool)? {
         var hasBackslashes = false
@@ -65,7 +65,7 @@ struct QuoteWalk {
         return others == 0 || checkEscapes(others)
     }
 
-    /// The bytes that have an odd number of backslashes before them (the way of simdjson, by carries of an addition).
+    /// Returns the bytes after an odd number of backslashes (as in simdjson, by the carries of an addition).
     @inline(__always)
     private mutating func escapedBytes() -> UInt64 {
         let even: UInt64 = 0x5555_5555_5555_5555

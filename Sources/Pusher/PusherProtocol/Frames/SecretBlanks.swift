@@ -1,21 +1,21 @@
 import JSONBytes
 import Transport
 
-/// Frames as they may be shown to people: what signs or decrypts is blanked, everything else is as it stands on the wire.
+/// Redacts frames for display: blanks everything that signs or decrypts, and leaves the rest as on the wire.
 ///
 /// - Members named `auth` and `shared_secret`, at any depth, and in JSON that is itself the text of a string.
-/// - The application's key with a signature behind it, wherever it stands.
-/// - In errors of the server, which repeat what was sent, in what is not JSON, and in texts that speak of such members: whatever
-///   is long enough to be a signature or a key.
+/// - The application's key followed by a signature, anywhere.
+/// - In server errors, which quote what was sent, in text that is not JSON, and in texts that mention such members:
+///   anything long enough to be a signature or a key.
 package struct SecretBlanks: Sendable {
     private let keyPrefix: [UInt8]
 
-    /// - Parameter key: The application's, which is no secret: `"auth":"key:…"` shows it.
+    /// - Parameter key: The application's key, which is not secret: `"auth":"key:…"` shows it.
     package init(key: String) {
         keyPrefix = Array("\(key):".utf8)
     }
 
-    /// - Parameter frame: A text message of the WebSocket, whatever it is.
+    /// - Parameter frame: Any text message of the WebSocket.
     package func blanked(_ frame: String) -> String {
         let bytes = Array(frame.utf8)
         guard Self.isStructured(bytes) else { return String(decoding: words(bytes, sweeps: true), as: UTF8.self) }
@@ -30,7 +30,7 @@ package struct SecretBlanks: Sendable {
     private static let quote = UInt8(ascii: "\"")
     private static let backslash = UInt8(ascii: "\\")
 
-    /// Whether it is JSON in which something else can stand.
+    /// Returns whether this is a JSON value that can contain others.
     private static func isStructured(_ bytes: [UInt8]) -> Bool {
         guard let first = bytes.first(where: { !isSpace($0) }),
             [quote, UInt8(ascii: "{"), UInt8(ascii: "[")].contains(first)
@@ -39,8 +39,8 @@ package struct SecretBlanks: Sendable {
     }
 
     /// - Parameters:
-    ///   - bytes: Proven to be JSON.
-    ///   - sweeps: Whether texts lose what could be a secret by its length.
+    ///   - bytes: Valid JSON.
+    ///   - sweeps: Whether to remove parts of texts that are long enough to be a secret.
     private func json(_ bytes: [UInt8], sweeps: Bool) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
@@ -74,7 +74,7 @@ package struct SecretBlanks: Sendable {
         return output
     }
 
-    /// A member's value that is a secret.
+    /// Blanks a member's value that is a secret.
     private func secret(_ value: ArraySlice<UInt8>) -> [UInt8] {
         if value.elementsEqual("null".utf8) || value.elementsEqual(#""""#.utf8) { return Array(value) }
         let isSignature =
@@ -83,13 +83,13 @@ package struct SecretBlanks: Sendable {
         return Array(JSONString.quoted(shown).utf8)
     }
 
-    /// A string with its quotes.
+    /// Blanks secrets in a string, which includes its quotes.
     private func string(_ quoted: ArraySlice<UInt8>, sweeps: Bool) -> [UInt8] {
         guard let text = Self.text(quoted).map({ Array($0.utf8) }) else { return Array(#""…""#.utf8) }
         let blanked =
             Self.isStructured(text)
             ? json(text, sweeps: sweeps) : words(text, sweeps: sweeps || Self.speaksOfSecrets(text))
-        // One that is fine keeps the escapes that it has.
+        // An unchanged string keeps its escapes.
         return blanked == text
             ? Array(quoted) : Array(JSONString.quoted(String(decoding: blanked, as: UTF8.self)).utf8)
     }
@@ -179,7 +179,7 @@ extension UInt8 {
         }
     }
 
-    /// Of hexadecimal digits and base64.
+    /// Whether it is a hexadecimal digit or a base64 character.
     fileprivate var isOfSecret: Bool {
         switch asciiLowercased {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "+"),

@@ -1,9 +1,9 @@
 import Foundation
 package import Realtime
 
-/// One frame of the server, told apart by what the client has to do with it.
+/// One frame from the server, classified by how the client handles it.
 package enum ServerEvent: Sendable {
-    /// - Parameter activityTimeout: Nil if missing, zero, or not a number.
+    /// - Parameter activityTimeout: `nil` if missing, zero, or not a number.
     case connectionEstablished(SocketID, activityTimeout: Duration?)
     /// `code` is null or absent for errors that concern a single request.
     case error(RealtimeEvent, code: Int?, message: String)
@@ -14,14 +14,14 @@ package enum ServerEvent: Sendable {
     case memberAdded(RealtimeEvent)
     case memberRemoved(RealtimeEvent)
     case subscriptionCount(RealtimeEvent, Int)
-    /// A cache channel has no event to show to a new subscriber.
+    /// A cache channel has no event for a new subscriber.
     case cacheMissed(RealtimeEvent)
-    /// Nil if the user cannot be told from it.
+    /// The client is signed in; `nil` if the frame doesn't identify the user.
     case signedIn(SignedInUser?)
     case watchlist([WatchlistChange])
     /// A `pusher_internal:` event that this version does not know; never shown to the application.
     case unknownInternal(name: String)
-    /// Everything else, names that only resemble the protocol's included.
+    /// Any other event, including names that only resemble the protocol's.
     case application(RealtimeEvent)
 
     package init(_ event: RealtimeEvent) throws(MalformedFrame) {
@@ -30,7 +30,7 @@ package enum ServerEvent: Sendable {
             return
         }
         let name = event.eventName
-        // Who may publish on a channel must not speak for the connection.
+        // A publisher on a channel must not be able to fake events of the connection.
         let isOfConnection = !event.hasChannel
         switch name {
         case "pusher:connection_established" where isOfConnection: self = try Self.connectionEstablished(event)
@@ -87,7 +87,7 @@ package enum ServerEvent: Sendable {
 }
 
 extension RealtimeEvent {
-    /// Whether the name starts with `pusher`, so that it is worth a closer look.
+    /// Whether the name starts with `pusher` and needs a closer look.
     var isOfProtocol: Bool {
         withName { $0.count >= 6 && memcmp($0.baseAddress.unsafelyUnwrapped, "pusher", 6) == 0 }
     }

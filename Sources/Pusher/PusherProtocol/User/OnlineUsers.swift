@@ -1,15 +1,16 @@
 import Basics
 
-/// Users on the watchlist who are online, as far as the server has told; bounded in bytes, since it may tell of any number.
+/// The users on the watchlist who are online, as reported by the server. Limited in bytes, since the server may report
+/// any number.
 struct OnlineUsers: Sendable {
-    /// Bytes of all ids, with 64 for each of them for the set that keeps it. The vendor's limit is 100 users.
+    /// The maximum bytes of all ids, including 64 bytes of overhead for each. The vendor's limit is 100 users.
     static let maximumBytes = 1 << 20
     private static let overhead = 64
 
     private(set) var ids: Set<ByteKey> = []
     private var byteCount = 0
 
-    /// False if some of them were left out because of the bound.
+    /// Inserts ids. Returns false if some were left out because of the limit.
     mutating func insert(_ newIDs: [String]) -> Bool {
         for id in newIDs.map({ ByteKey($0) }) where !ids.contains(id) {
             let cost = id.bytes.count + Self.overhead

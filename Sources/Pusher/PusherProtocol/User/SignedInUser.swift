@@ -1,13 +1,13 @@
 import Basics
 import Foundation
 
-/// Who a connection is signed in as (Pusher protocol, "User authentication").
+/// The user that a connection is signed in as (Pusher protocol, "User authentication").
 package struct SignedInUser: Hashable, Sendable {
     package let id: String
-    /// JSON text with `id` and what else the application's server tells of the user.
+    /// JSON text with `id` and other information about the user from the application's server.
     package let data: String
 
-    /// The data of `pusher:signin_success`: an object whose `user_data` is JSON text again, or an object.
+    /// Reads the data of `pusher:signin_success`: an object whose `user_data` is JSON text or an object.
     package init?(signinData: String?) {
         let value = signinData.flatMap(JSON.object)?["user_data"]
         let text = value as? String ?? value.flatMap(JSON.text)
@@ -17,17 +17,17 @@ package struct SignedInUser: Hashable, Sendable {
     }
 }
 
-/// Users on the watchlist of the signed-in user have come or gone (Pusher protocol, "Watchlist events").
+/// Users on the signed-in user's watchlist who went online or offline (Pusher protocol, "Watchlist events").
 package struct WatchlistChange: Hashable, Sendable {
-    /// `online`, `offline`, or a name of a later version.
+    /// `online`, `offline`, or a name from a later version of the protocol.
     package let name: String
     package let userIDs: [String]
-    /// Entries of its list that are no user ids.
+    /// The number of entries in its list that are not user ids.
     package let withoutID: Int
     /// The whole entry as JSON text.
     package let data: String
 
-    /// The entries in the data of `pusher_internal:watchlist_events`.
+    /// Returns the entries in the data of `pusher_internal:watchlist_events`.
     package static func list(_ data: String?) throws(MalformedFrame) -> [WatchlistChange] {
         guard let entries = data.flatMap(JSON.object)?["events"] as? [Any] else {
             throw MalformedFrame(reason: "it has no list of watchlist events")
@@ -43,7 +43,7 @@ package struct WatchlistChange: Hashable, Sendable {
     }
 }
 
-/// What the application's server gives for a sign-in.
+/// The answer of the application's server for a sign-in.
 package struct UserAuthAnswer: Hashable, Sendable, Confidential {
     /// `key:signature`.
     package var auth: String
@@ -57,17 +57,17 @@ package struct UserAuthAnswer: Hashable, Sendable, Confidential {
 
     /// Reads the body of the endpoint's answer.
     ///
-    /// - Throws: What is wrong with it, in words that hold nothing of the body.
+    /// - Throws: The reason why it is invalid, without any text of the body.
     package init(body: [UInt8]) throws(AuthFailure) {
         let answer = try AuthObject(body: body)
         auth = try answer.required("auth")
         userData = try answer.required("user_data")
     }
 
-    /// Never the signature.
+    /// A description without the signature.
     package var description: String { "a user auth answer" }
 
-    /// Nil if a user is named: an id that is a string and not empty.
+    /// The failure if the answer names no user; `nil` if it has a user id that is a non-empty string.
     var failure: AuthFailure? {
         guard let id = JSON.object(userData)?["id"] as? String, !id.isEmpty else {
             return AuthFailure("the user_data in its answer has no id", kind: .unusable)

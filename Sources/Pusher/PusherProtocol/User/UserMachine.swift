@@ -1,7 +1,7 @@
 import Basics
 package import Realtime
 
-/// The sign-in of a connection. Wanted once, it is done again on every connection.
+/// The sign-in of a connection. Once requested, it is repeated on every connection.
 ///
 ///     out ─► authorizing ─► signingIn ─► signedIn
 ///               │  ▲            │
@@ -15,25 +15,25 @@ struct UserMachine: Sendable {
         /// The frame is sent; the server's answer is due at the deadline.
         case signingIn(deadline: MonotonicInstant)
         case signedIn(SignedInUser)
-        /// - Parameter mayBeSignedIn: The server was asked and has not said no.
+        /// - Parameter mayBeSignedIn: The request was sent and the server has not refused it.
         case failed(mayBeSignedIn: Bool)
     }
 
-    /// The application has asked to sign in.
+    /// Whether the application has requested a sign-in.
     var isWanted = false
     var state = State.out
-    /// Authorizations that failed in a row and were tried again.
+    /// The number of consecutive failed authorizations that were retried.
     var authRetries = 0
-    /// Why it failed, for whoever asks later.
+    /// The reason for the failure, for later queries.
     var failure: PusherError?
-    /// Users on the watchlist who are online, as far as the server has told.
+    /// The users on the watchlist who are online, as reported by the server.
     var online = OnlineUsers()
 
     var signedIn: SignedInUser? {
         if case .signedIn(let user) = state { user } else { nil }
     }
 
-    /// Asked for on this connection, and neither done nor failed.
+    /// Whether a sign-in is pending on this connection.
     var isOnItsWay: Bool {
         switch state {
         case .authorizing, .retrying, .signingIn: true
@@ -41,7 +41,7 @@ struct UserMachine: Sendable {
         }
     }
 
-    /// - Parameter isReadingPaused: The server's answer may then have been waiting all the time.
+    /// - Parameter isReadingPaused: If true, the server's answer may already have been waiting.
     func deadline(isReadingPaused: Bool) -> MonotonicInstant? {
         switch state {
         case .authorizing(_, let deadline), .retrying(let deadline): deadline
@@ -56,8 +56,8 @@ struct UserMachine: Sendable {
 }
 
 extension EventRouter.ChannelID {
-    /// Bindings to events sent to the signed-in user.
+    /// The id of bindings to events sent to the signed-in user.
     package static let user = EventRouter.ChannelID(number: -1)
-    /// Bindings to changes of the watchlist.
+    /// The id of bindings to changes of the watchlist.
     package static let watchlist = EventRouter.ChannelID(number: -2)
 }

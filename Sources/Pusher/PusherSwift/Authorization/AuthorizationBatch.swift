@@ -1,10 +1,10 @@
 import PusherProtocol
 
-/// Requests that go to the application together: as many as fit into a call, and few calls at a time.
+/// Requests passed to the application together: as many as fit into a call, and few calls at a time.
 struct AuthorizationBatch {
-    /// In order; those that are not in ``awaited`` are passed over.
+    /// The requests in order; those not in ``awaited`` are skipped.
     private var waiting: [AuthRequest] = []
-    /// Thousands may be pending, and all are withdrawn when a connection ends: each must cost little.
+    /// Thousands may be pending, and all are withdrawn when a connection ends, so each must cost little.
     private var awaited: Set<AuthRequestID> = []
     private var callsUnderWay = 0
 
@@ -18,7 +18,7 @@ struct AuthorizationBatch {
         if awaited.isEmpty { waiting = [] }
     }
 
-    /// The requests of the next call; nil if there are none, or enough calls are under way.
+    /// Returns the requests of the next call; `nil` if there are none, or enough calls are running.
     mutating func begin(maximumCalls: Int, maximumChannels: Int) -> [AuthRequest]? {
         guard !awaited.isEmpty, callsUnderWay < maximumCalls else { return nil }
         callsUnderWay += 1

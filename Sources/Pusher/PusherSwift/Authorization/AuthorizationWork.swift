@@ -1,4 +1,4 @@
-/// An authorization under way, shared by all that wait for it: when the last of them lets go of it, it is cancelled.
+/// A running authorization, shared by all that wait for it. It is cancelled when the last of them releases it.
 final class AuthorizationWork: Sendable {
     private let task: Task<Void, Never>
 

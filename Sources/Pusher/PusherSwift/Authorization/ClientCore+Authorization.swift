@@ -5,7 +5,7 @@ import FoundationNetworking
 import PusherProtocol
 import Transport
 
-/// Gets the signature for a channel in the way that the application chose (Pusher protocol, "Authorizing users").
+/// Gets the signature for a channel by the application's method (Pusher protocol, "Authorizing users").
 extension ClientCore {
     @NetworkActor
     func authorize(_ request: AuthRequest) {
@@ -33,7 +33,7 @@ extension ClientCore {
                     request,
                     await core.result(of: "the auth provider") { AuthAnswer(try await provide(socketID, channel)) })
             }
-        case .batch: batch.add(request)  // until all that come together are there
+        case .batch: batch.add(request)  // until all requests of this batch have arrived
         case .inline(let secret):
             signInline(request, secret: secret)
         case .noMethod:
@@ -46,7 +46,7 @@ extension ClientCore {
         perform { machine, now in machine.authAnswered(request.id, answer, now: now) }
     }
 
-    /// Runs `body` until it ends or nobody waits for it any more.
+    /// Runs `body` until it ends or its result is no longer needed.
     @NetworkActor
     func work(on requests: [AuthRequestID], _ body: @escaping @Sendable (ClientCore) async -> Void) {
         let awaited = read { machine in requests.filter { machine.isAwaited($0) } }
@@ -57,9 +57,9 @@ extension ClientCore {
         for request in awaited { authorizations[request] = work }
     }
 
-    // MARK: Many at once
+    // MARK: Batches
 
-    /// Asks for what has come together, as far as the bound on calls allows.
+    /// Sends the collected requests, within the limit on calls.
     @NetworkActor
     func authorizeBatch() {
         guard case .batch(let authorizer) = options.authMethod else { return }
@@ -88,7 +88,7 @@ extension ClientCore {
         }
     }
 
-    /// Under way until it goes, however that comes about.
+    /// A running call, which ends when this object is released.
     private final class BatchCall: Sendable {
         private let onEnd: @Sendable @NetworkActor () -> Void
 
@@ -116,7 +116,7 @@ extension ClientCore {
 
     // MARK: Endpoint and request builder
 
-    /// Sends the fields, with those that the application adds, to an endpoint of the application's server.
+    /// Sends the fields, including those that the application adds, to an endpoint of the application's server.
     func ask<Answer: Sendable>(
         _ endpoint: String, _ fields: [(String, String)], _ parse: ([UInt8]) throws(AuthFailure) -> Answer
     ) async -> Result<Answer, AuthFailure> {
@@ -140,7 +140,7 @@ extension ClientCore {
     ) async -> Result<Answer, AuthFailure> {
         var request = request
         request.isSafeToRepeat = true  // it changes nothing
-        // Whatever broke the connection may have killed those to the endpoint, too.
+        // The fault that broke the connection may also have broken those to the endpoint.
         request.usesConnectionsSince = read { $0.steps.startedAt }
         do throws(TransportError) {
             return Self.read(try await HTTPClient.send(request, options: options.network(for: request.url)), parse)
@@ -247,10 +247,10 @@ extension ClientCore {
         perform { machine, now in machine.userAuthAnswered(request, answer, now: now) }
     }
 
-    // MARK: The application's code
+    // MARK: Application code
 
-    /// What the application's closure gives. Of an error of its own only the type is told: it may hold anything. Not
-    /// called once nobody waits for it any more, or the client is gone.
+    /// Returns the result of the application's closure. Reports only the type of the application's own errors, which
+    /// may hold anything. Does not call the closure once the result is no longer needed or the client is gone.
     private func result<Value>(
         of what: String, _ body: () async throws -> Value
     ) async -> Result<Value, AuthFailure> {
@@ -295,7 +295,7 @@ extension HTTPRequest {
             maximumBodySize: options.maximumAuthAnswerSize, bodySizeOption: "maximumAuthAnswerSize")
     }
 
-    /// Nil if the request has no URL.
+    /// Returns `nil` if the request has no URL.
     fileprivate init?(_ request: URLRequest, options: PusherClientOptions) {
         guard let url = request.url?.absoluteString else { return nil }
         var fields = HTTPFields()
@@ -308,7 +308,7 @@ extension HTTPRequest {
 }
 
 extension URLRequest {
-    /// Nil if it has none: Foundation lets programs say so with zero, and some say it with infinity.
+    /// The timeout; `nil` if there is none. Foundation lets programs set zero for that, and some set infinity.
     fileprivate var timeout: Duration? {
         timeoutInterval > 0 ? Duration.bounded(seconds: timeoutInterval) : nil
     }

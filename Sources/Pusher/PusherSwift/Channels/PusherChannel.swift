@@ -4,11 +4,11 @@ import JSONBytes
 import PusherProtocol
 public import Realtime
 
-/// A channel that was subscribed with ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
+/// A channel subscribed with ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
 ///
-/// Once unsubscribed it stays so; subscribing again gives a new object without the old bindings.
+/// An unsubscribed channel stays unsubscribed; subscribing again returns a new object without the old bindings.
 ///
-/// `@unchecked Sendable` as ``PusherEventEmitter`` is.
+/// `@unchecked Sendable` like ``PusherEventEmitter``.
 public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
     /// The channel's name.
     public let name: String
@@ -20,31 +20,32 @@ public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
         super.init(id: id, core: core)
     }
 
-    /// Whether the server has confirmed the subscription on the present connection. Of a channel of another source:
-    /// whether that is attached.
+    /// Whether the server has confirmed the subscription on the current connection. For a channel of another source:
+    /// whether that source is attached.
     public var subscribed: Bool {
         core.isSourceChannel(name) ? core.hasSource(of: name) : core.read { $0.isSubscribed(id) }
     }
 
-    /// What its name says of the channel.
+    /// The type of the channel, as given by its name.
     public var type: PusherChannelType { PusherChannelType(name: name) }
 
-    /// The signature that the last ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``
-    /// gave; nil if it gave none.
+    /// The signature passed to the last
+    /// ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``; `nil` if there was none.
     public var auth: PusherAuth? { core.callbacks.withLock { $0.channels[id]?.handlers.auth } }
 
-    /// Connections subscribed to the channel; nil unless the server tells, which is a setting of the application's.
+    /// The number of connections subscribed to the channel; `nil` unless the server reports it, which is a setting of
+    /// the application.
     public var subscriptionCount: Int? { core.read { $0.subscriptionCount(of: id) } }
 
-    /// Called when ``subscriptionCount`` changes. Bindings get it as `pusher:subscription_count`.
+    /// Called when ``subscriptionCount`` changes. Bindings receive it as `pusher:subscription_count`.
     public var onSubscriptionCountChanged: (@Sendable (Int) -> Void)? {
         get { core.callbacks.withLock { $0.channels[id]?.handlers.subscriptionCountChanged } }
         set { core.setHandlers(of: id) { $0.subscriptionCountChanged = newValue } }
     }
 
-    /// Called when the channel is subscribed again after its connection was lost or closed, with the time in which
-    /// events may have been missed: the place to fetch them from elsewhere. It runs in a task of its own, beside the
-    /// events that come meanwhile.
+    /// Called when the channel is subscribed again after its connection was lost or closed, with the period in which
+    /// events may have been missed. Use it to fetch them from elsewhere. It runs in its own task, concurrently with
+    /// events that arrive meanwhile.
     public var onGap: (@Sendable (PusherGap) async -> Void)? {
         get { core.callbacks.withLock { $0.channels[id]?.handlers.gap } }
         set { core.setHandlers(of: id) { $0.gap = newValue } }
@@ -52,10 +53,10 @@ public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
 
     // MARK: Subscription
 
-    /// Returns when the channel is subscribed, at once if it is.
+    /// Waits until the channel is subscribed; returns at once if it is.
     ///
     /// - Throws: ``PusherError`` if the subscription fails or the channel is unsubscribed; `CancellationError` if the
-    ///   task is cancelled. Waits as long as the client is not connected.
+    ///   task is cancelled. Keeps waiting while the client is not connected.
     public func subscribed() async throws {
         if core.isSourceChannel(name), core.hasSource(of: name) { return }
         try await core.waitForSubscription(of: id, name: name)
@@ -63,15 +64,15 @@ public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
 
     // MARK: Client events
 
-    /// Sends an event to the other subscribers: at once, or when the subscription has succeeded. The name starts with
-    /// `client-`, and the channel is private or presence. What is wrong is reported as an error.
+    /// Sends an event to the other subscribers, at once or after the subscription has succeeded. The name must start
+    /// with `client-`, and the channel must be private or presence. Mistakes are reported as errors.
     ///
-    /// - Parameter data: Anything that JSON can hold: dictionaries, arrays, strings, numbers, booleans.
+    /// - Parameter data: Any JSON value: dictionaries, arrays, strings, numbers, booleans.
     public func trigger(eventName: String, data: Any) {
         core.trigger(eventName, data: JSON.text(data), on: id, channelName: name)
     }
 
-    /// Sends an event to the other subscribers: at once, or when the subscription has succeeded.
+    /// Sends an event to the other subscribers, at once or after the subscription has succeeded.
     ///
     /// - Throws: ``PusherError`` if the name, the channel or the number of waiting events forbids it, and
     ///   `EncodingError` if `data` cannot be encoded. Nothing is sent then.
@@ -84,9 +85,9 @@ public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
         }
     }
 
-    /// Sends an event to the other subscribers: at once, or when the subscription has succeeded.
+    /// Sends an event to the other subscribers, at once or after the subscription has succeeded.
     ///
-    /// - Parameter json: JSON text, sent as it is.
+    /// - Parameter json: JSON text, sent unchanged.
     /// - Throws: ``PusherError`` if `json` is not JSON, or the name, the channel, the size or the number of waiting
     ///   events forbids it. Nothing is sent then.
     public func trigger(_ eventName: String, json: String) throws(PusherError) {
@@ -100,7 +101,7 @@ public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
         }
     }
 
-    /// Client events that wait for the subscription, oldest first.
+    /// The client events that wait for the subscription, oldest first.
     public var unsentEvents: [PusherEvent] {
         core.read { $0.unsentEvents(of: id) }.map { PusherEvent(name: $0.event, channel: name, data: $0.data) }
     }
@@ -110,12 +111,12 @@ public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
 public enum PusherChannelType: Sendable, Hashable {
     /// Authorized by the application's server; encrypted channels are of this kind too.
     case `private`
-    /// Authorized, and knows its members.
+    /// Authorized, with a list of members.
     case presence
     /// Open to all.
     case normal
 
-    /// The kind that a channel of this name has.
+    /// Creates the type of a channel with this name.
     public init(name: String) {
         self = name.hasPrefix("private-") ? .private : name.hasPrefix("presence-") ? .presence : .normal
     }

@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// The channels that a client is subscribed to, or is going to be.
+/// The channels that a client is subscribed to or will subscribe to.
 public struct PusherChannels: Sendable {
     private let core: ClientCore
 
@@ -8,19 +8,19 @@ public struct PusherChannels: Sendable {
         self.core = core
     }
 
-    /// All of them, by name.
+    /// All channels, by name.
     public var channels: [String: PusherChannel] { core.allChannels }
 
-    /// The channel of this name; nil if it is not subscribed.
+    /// Returns the channel of this name; `nil` if it is not subscribed.
     public func find(name: String) -> PusherChannel? { core.channel(named: name) }
 
-    /// The same as ``find(name:)``.
+    /// Same as ``find(name:)``.
     public func find(_ name: String) -> PusherChannel? { find(name: name) }
 
-    /// The presence channel of this name; nil if it is not subscribed.
+    /// Returns the presence channel of this name; `nil` if it is not subscribed.
     public func findPresence(name: String) -> PusherPresenceChannel? {
         core.channel(named: name) as? PusherPresenceChannel
     }
-    /// The same as ``findPresence(name:)``.
+    /// Same as ``findPresence(name:)``.
     public func findPresence(_ name: String) -> PusherPresenceChannel? { findPresence(name: name) }
 }

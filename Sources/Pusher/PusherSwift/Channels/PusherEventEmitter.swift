@@ -3,15 +3,15 @@ public import JSONBytes
 import PusherProtocol
 public import Realtime
 
-/// Something whose events can be bound to: a channel, the signed-in user, the watchlist.
+/// A source of events that you can bind to: a channel, the signed-in user, the watchlist.
 ///
-/// `@unchecked Sendable`: every property is a constant of a Sendable type; only that the class has subclasses keeps the
-/// compiler from seeing it.
+/// `@unchecked Sendable`: every property is a constant of a Sendable type, but the compiler can't see that because the
+/// class has subclasses.
 public class PusherEventEmitter: @unchecked Sendable {
     let id: EventRouter.ChannelID
     let core: ClientCore
 
-    /// Of a channel, its name.
+    /// The name of a channel; `nil` for other emitters.
     var channelName: String? { nil }
 
     init(id: EventRouter.ChannelID, core: ClientCore) {
@@ -31,7 +31,7 @@ public class PusherEventEmitter: @unchecked Sendable {
     }
 
     /// Calls back for each event of this name with its data: parsed if it is JSON (`[String: Any]`, `[Any]`, `String`,
-    /// numbers), else as text. Nil without data.
+    /// numbers), otherwise as text. `nil` without data.
     ///
     /// - Returns: The id for ``unbind(eventName:callbackId:)``.
     @preconcurrency
@@ -42,8 +42,8 @@ public class PusherEventEmitter: @unchecked Sendable {
         return bind(eventName: eventName, eventCallback: { callback($0.value(parsed: parses || $0.isServerError)) })
     }
 
-    /// Calls back for each event of this name with its data decoded. Data that is of another form is reported as an
-    /// error of kind `undecodableData`.
+    /// Calls back for each event of this name with its data decoded. Data of another form is reported as an error of
+    /// kind `undecodableData`.
     ///
     /// - Returns: The id for ``unbind(eventName:callbackId:)``.
     @discardableResult
@@ -54,7 +54,7 @@ public class PusherEventEmitter: @unchecked Sendable {
         bind(eventName, callback) { event throws(PusherError) in try event.decode(type, using: decoder) }
     }
 
-    /// The same with Foundation's decoder.
+    /// Like the overload above, but with Foundation's decoder.
     @discardableResult
     public func bind<Value: Decodable & Sendable>(
         _ eventName: String, as type: Value.Type, using decoder: JSONDecoder,
@@ -87,32 +87,32 @@ public class PusherEventEmitter: @unchecked Sendable {
         core.hub.bind(to: id, eventCallback)?.string ?? "closed"
     }
 
-    /// Unbinds one binding of an event. An id that is not bound to it unbinds nothing.
+    /// Removes one binding of an event. Ignores an id that is not bound to it.
     public func unbind(eventName: String, callbackId: String) {
         EventRouter.BindingID(string: callbackId).map { core.hub.unbind($0, from: id, event: eventName) }
     }
 
-    /// Unbinds one binding, whatever it was bound to.
+    /// Removes one binding, whatever it was bound to.
     public func unbind(callbackId: String) {
         EventRouter.BindingID(string: callbackId).map { core.hub.unbind($0, from: id) }
     }
 
-    /// Unbinds everything that was bound to this event by name. Sequences go on.
+    /// Removes all bindings to this event by name. Sequences continue.
     public func unbindAll(forEventName eventName: String) { core.hub.unbindAll(from: id, event: eventName) }
 
-    /// Unbinds everything. Sequences go on.
+    /// Removes all bindings. Sequences continue.
     public func unbindAll() { core.hub.unbindAll(from: id) }
 
     // MARK: Sequences
 
-    /// The events of this name, or with nil all of them, from this call on.
+    /// Returns the events of this name, or all events if `nil`, from this call on.
     public func events(
         _ eventName: String? = nil, buffering policy: EventBufferingPolicy = .default
     ) -> EventSequence<PusherEvent> {
         core.events(on: id, channelName: channelName, named: eventName, policy: policy)
     }
 
-    /// The data of the events of this name, decoded, from this call on. Data that is of another form is reported as an
+    /// Returns the decoded data of the events of this name, from this call on. Data of another form is reported as an
     /// error of kind `undecodableData` and left out.
     public func events<Value: Decodable & Sendable>(
         _ eventName: String, as type: Value.Type, using decoder: JSONBytesDecoder = JSONBytesDecoder(),
@@ -121,7 +121,7 @@ public class PusherEventEmitter: @unchecked Sendable {
         events(eventName, policy) { event throws(PusherError) in try event.decode(type, using: decoder) }
     }
 
-    /// The same with Foundation's decoder.
+    /// Like the overload above, but with Foundation's decoder.
     public func events<Value: Decodable & Sendable>(
         _ eventName: String, as type: Value.Type, using decoder: JSONDecoder,
         buffering policy: EventBufferingPolicy = .default

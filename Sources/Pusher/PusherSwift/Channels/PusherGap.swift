@@ -1,4 +1,4 @@
 public import Realtime
 
-/// A time in which a channel may have missed events: it was not subscribed, or its source could not ask.
+/// A period in which a channel may have missed events: it was not subscribed, or its source could not fetch them.
 public typealias PusherGap = SourceGap

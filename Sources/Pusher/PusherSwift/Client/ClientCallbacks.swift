@@ -1,9 +1,9 @@
 import PusherProtocol
 import Realtime
 
-/// What the application has given a client to call beside bindings: the delegate, and the callbacks of channels.
+/// The application's callbacks other than bindings: the delegate and the callbacks of channels.
 struct ClientCallbacks: Sendable {
-    /// A channel's callbacks for what is not an event.
+    /// A channel's callbacks other than for events.
     struct Handlers: Sendable {
         var memberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
         var memberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
@@ -11,7 +11,7 @@ struct ClientCallbacks: Sendable {
         var gap: (@Sendable (PusherGap) async -> Void)?
         var auth: PusherAuth?
 
-        /// Those of `new` that are there take the place of the old ones.
+        /// Replaces the handlers that are present in `new`.
         mutating func update(with new: Handlers) {
             memberAdded = new.memberAdded ?? memberAdded
             memberRemoved = new.memberRemoved ?? memberRemoved
@@ -22,7 +22,7 @@ struct ClientCallbacks: Sendable {
     }
 
     struct Channel: Sendable {
-        /// Bindings and `===` see one object for a channel as long as it is subscribed.
+        /// The channel's only object while it is subscribed, for bindings and `===`.
         let object: PusherChannel
         var handlers = Handlers()
     }
@@ -30,11 +30,11 @@ struct ClientCallbacks: Sendable {
     var delegate = DelegateSlot()
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
     var channels: [EventRouter.ChannelID: Channel] = [:]
-    /// The state that the application was told last.
+    /// The state last reported to the application.
     var announcedState = ConnectionState.disconnected
     private(set) var isClosed = false
 
-    /// Forgets everything for good. Returns what was there, to be let go of without a lock held.
+    /// Removes everything for good. Returns the old contents, which the caller must release without holding a lock.
     mutating func close() -> ClientCallbacks {
         let old = self
         self = ClientCallbacks()

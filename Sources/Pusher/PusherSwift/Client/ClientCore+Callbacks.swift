@@ -7,9 +7,9 @@ import PeerLog
 import PusherProtocol
 import Realtime
 
-/// Tells the application. Everything here runs on the callback queue, unless it says otherwise.
+/// Notifies the application. Everything here runs on the callback queue unless noted otherwise.
 extension ClientCore: HubOwner {
-    /// Puts `notices` in line for the application.
+    /// Queues `notices` for the application.
     @NetworkActor
     func deliver(_ notices: [ClientMachine.Notice]) {
         options.metrics?.delivered(notices)
@@ -48,7 +48,7 @@ extension ClientCore: HubOwner {
         case .watchlistChanged(let change):
             hub.deliver(
                 RealtimeEvent(name: change.name, channel: nil, data: change.data), toBindingsOf: .watchlist)
-        case .pingAnswered, .sourceStateChanged: break  // observers hear of it
+        case .pingAnswered, .sourceStateChanged: break  // reported to observers
         case .error(let error):
             log(error)
             delegate?.receivedError(error: error)
@@ -57,12 +57,12 @@ extension ClientCore: HubOwner {
         }
     }
 
-    /// The handler is asked for when it is to run: the channel or the client may have gone meanwhile.
+    /// Looks up the handler only when it is about to run: the channel or the client may be gone by then.
     private func tell(_ gap: PusherGap, on channel: EventRouter.ChannelID) {
         Task { [weak self] in await self?.callbacks.withLock { $0.channels[channel]?.handlers.gap }?(gap) }
     }
 
-    /// Tells the log at once that events wait for somebody: the callbacks may be what they wait for.
+    /// Logs at once that events wait for a reader: the callbacks may be that reader.
     @NetworkActor
     private func logHold(_ notice: ClientMachine.Notice) {
         switch notice {
@@ -78,7 +78,7 @@ extension ClientCore: HubOwner {
         }
     }
 
-    // MARK: Readers that are too slow
+    // MARK: Slow readers
 
     func hold(for reader: EventReader) { perform { machine, now in machine.holdReading(for: reader, now: now) } }
 
@@ -99,19 +99,19 @@ extension ClientCore: HubOwner {
 
     func execute(_ job: @escaping @Sendable () -> Void) { NetworkActor.execute { job() } }
 
-    // MARK: What is told
+    // MARK: Notifications
 
     private func stateChanged(from old: ConnectionState, to new: ConnectionState) {
         options.logger?.report(
             .debug, "connection state changed",
             ["pusher.state": "\(new.stringValue())", "pusher.state.old": "\(old.stringValue())"])
         callbacks.withLock { $0.announcedState = new }
-        // Asked for before each call: the client may go in one.
+        // Checked before each call: a call may release the client.
         debugLog("connection state: \(old.stringValue()) → \(new.stringValue())")
         delegate?.changedConnectionState(from: old, to: new)
     }
 
-    /// Nil if the channel was unsubscribed since: the application does not want to hear of it any more.
+    /// Returns `nil` if the channel was unsubscribed since: the application no longer expects reports about it.
     private func delegate(for channel: EventRouter.ChannelID) -> (any PusherDelegate)?? {
         callbacks.withLock { $0.channels[channel] == nil } ? nil : .some(delegate)
     }
@@ -134,7 +134,7 @@ extension ClientCore: HubOwner {
         hub.deliver(event, on: channel)
     }
 
-    /// What is left of the auth endpoint's answer once its body is read.
+    /// Returns the auth endpoint's response without its body.
     private func authResponse(status: Int) -> URLResponse? {
         guard case .endpoint(let endpoint) = options.authMethod, let url = URL(string: endpoint) else { return nil }
         return HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: nil)
@@ -151,12 +151,12 @@ extension ClientCore: HubOwner {
 }
 
 extension PusherDelegate {
-    /// The only way to ``debugLog(message:)``, which is a log as well.
+    /// The only path to ``debugLog(message:)``, which also writes a log.
     func debugLog(_ message: PeerText) { debugLog(message: message.description) }
 }
 
 extension PusherError {
-    /// The error itself is the underlying one.
+    /// An NSError with this error as its underlying error.
     fileprivate var asNSError: NSError {
         NSError(
             domain: "PusherError", code: code ?? 0,

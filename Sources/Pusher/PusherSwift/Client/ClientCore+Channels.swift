@@ -2,7 +2,7 @@ import Basics
 import PusherProtocol
 import Realtime
 
-/// Channels as the application holds them.
+/// The channel objects that the application holds.
 extension ClientCore {
     func subscribe(to name: String, handlers: ClientCallbacks.Handlers) -> PusherChannel {
         if isSourceChannel(name) { return sourceChannel(named: name) }
@@ -30,7 +30,7 @@ extension ClientCore {
     }
 
     private func subscribe(to name: ChannelName, handlers: ClientCallbacks.Handlers) -> PusherChannel {
-        // The bindings exist before the first event can ask for them.
+        // The bindings exist before the first event can need them.
         let (channel, old) = callbacks.withLock { callbacks -> (PusherChannel, ClientCallbacks.Handlers?) in
             let auth = handlers.auth.map { AuthAnswer($0) }
             let (id, isNew) = perform { machine, now in machine.subscribe(to: name, auth: auth, now: now) }
@@ -47,7 +47,7 @@ extension ClientCore {
             callbacks.channels[id] = ClientCallbacks.Channel(object: channel, handlers: handlers)
             return (channel, nil)
         }
-        _ = old  // let go of after the lock
+        _ = old  // released after the lock
         return channel
     }
 
@@ -59,7 +59,7 @@ extension ClientCore {
                 ? hub.boundChannel(named: name) : perform { machine, now in machine.unsubscribe(from: name, now: now) }
             return (id, id.flatMap { callbacks.channels.removeValue(forKey: $0) })
         }
-        _ = old  // let go of after the lock
+        _ = old  // released after the lock
         if isOfSource { hub.removeChannel(named: name) } else if let id { hub.removeChannel(id) }
     }
 
@@ -79,7 +79,7 @@ extension ClientCore {
         }
     }
 
-    /// The old handlers are let go of after the lock.
+    /// Changes the handlers of a channel. Releases the old ones after the lock.
     func setHandlers(of id: EventRouter.ChannelID, _ change: (inout ClientCallbacks.Handlers) -> Void) {
         _ = callbacks.withLock { callbacks -> ClientCallbacks.Channel? in
             guard var channel = callbacks.channels[id] else { return nil }
@@ -88,7 +88,7 @@ extension ClientCore {
         }
     }
 
-    // MARK: What is waited for
+    // MARK: Waiting
 
     func states() -> EventSequence<ConnectionState> {
         callbacks.withLock { callbacks in
@@ -113,7 +113,7 @@ extension ClientCore {
         if isSubscribed { return }
         if let failure { throw failure }
         for await outcome in outcomes {
-            // An outcome may be older than this call: what counts is how things stand.
+            // An outcome may be older than this call, so check the current state.
             if case .failure = outcome, read({ $0.isSubscribing(channel) }) { continue }
             return try outcome.get()
         }
@@ -123,7 +123,7 @@ extension ClientCore {
 
     // MARK: Client events
 
-    /// - Parameter data: JSON text; nil if the application's value has none.
+    /// - Parameter data: JSON text; `nil` if the application's value cannot be encoded.
     func trigger(_ event: String, data: String?, on channel: EventRouter.ChannelID, channelName: String) {
         do throws(PusherError) {
             guard let data else {
@@ -139,7 +139,7 @@ extension ClientCore {
         }
     }
 
-    /// Reports a mistake of the application's in order with everything else.
+    /// Reports a mistake in the application, in order with everything else.
     func report(_ error: PusherError) {
         perform { machine, _ in machine.report(error) }
     }

@@ -6,19 +6,19 @@ import PusherProtocol
 import Realtime
 import Transport
 
-/// The delegate, which the application keeps.
+/// The delegate, which the application retains.
 extension ClientCore {
     func setDelegate(_ delegate: (any PusherDelegate)?) {
         callbacks.withLock { if !$0.isClosed { $0.delegate = DelegateSlot(delegate) } }
         guard delegate != nil else { return }
-        // Behind the statement that sets it: with that ends an object that nobody else keeps. One that lives a moment
-        // longer is missed when it is first to be told something.
+        // Runs after the statement that sets the delegate: an object without another reference is released there. One
+        // that lives a moment longer is found missing at its first notification.
         NetworkActor.execute { [weak self] in
             self?.runCallback { [weak self] in _ = self?.findDelegate(lasts: false) }
         }
     }
 
-    /// The delegate, to be told something. On the callback queue.
+    /// The delegate to notify. On the callback queue.
     var delegate: (any PusherDelegate)? {
         findDelegate(lasts: callbacks.withLock { $0.announcedState } == .connected)
     }
@@ -26,7 +26,7 @@ extension ClientCore {
     private func findDelegate(lasts: Bool) -> (any PusherDelegate)? {
         let (delegate, isLost) = callbacks.withLock { $0.delegate.find(lasts: lasts) }
         if isLost {
-            // Programs that were written for older versions set no logger, and would never learn of it.
+            // Programs written for older versions set no logger and would never notice.
             (options.logger ?? Logger(label: "pusher")).report(
                 .warning,
                 "the delegate is gone and hears nothing: the client holds it weakly, so keep a reference to it")
@@ -34,9 +34,9 @@ extension ClientCore {
         return delegate
     }
 
-    // MARK: What goes over the connection
+    // MARK: Messages
 
-    /// Tells ``PusherDelegate/debugLog(message:)``. On the callback queue.
+    /// Calls ``PusherDelegate/debugLog(message:)``. On the callback queue.
     func debugLog(_ message: PeerText) {
         switch callbacks.withLock({ $0.delegate.debugLog }) {
         case .inherited: break
@@ -49,7 +49,7 @@ extension ClientCore {
         }
     }
 
-    /// Before what follows from them is told.
+    /// Logs the messages before their effects are reported.
     @NetworkActor
     func logReceived(_ messages: WebSocketMessages) {
         guard callbacks.withLock({ $0.delegate.wantsDebugLog }) else { return }
@@ -71,7 +71,7 @@ extension ClientCore {
     }
 }
 
-/// Names of events and channels, and sizes; never what is in them.
+/// Descriptions by names of events and channels, and sizes; never the content.
 extension WebSocketMessages {
     fileprivate func receipt(at index: Int) -> PeerText {
         if let range = textInChunk(at: index) { return Self.receipt(of: chunk, range) }
@@ -92,7 +92,7 @@ extension WebSocketMessages {
         }
     }
 
-    /// Lines that wait for a callback are of bounded length.
+    /// Shortens a name, since lines that wait for a callback must be of bounded length.
     private static func name(_ text: String) -> String { PeerText(text).line(limit: 200) }
 }
 

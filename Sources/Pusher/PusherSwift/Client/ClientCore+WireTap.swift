@@ -4,11 +4,11 @@ import PusherProtocol
 import Realtime
 import Transport
 
-/// Shows what goes over the wire to ``PusherClientOptions/wireTap``.
+/// Passes wire messages to ``PusherClientOptions/wireTap``.
 extension ClientCore {
     typealias WireTap = @Sendable (PusherWireMessage) -> Void
 
-    /// Only texts are messages of the protocol.
+    /// Passes on the text messages: no others belong to the protocol.
     @NetworkActor
     func show(_ messages: WebSocketMessages, to tap: @escaping WireTap) {
         let texts = messages.compactMap { message in
@@ -22,7 +22,7 @@ extension ClientCore {
         show([Array(text.utf8)[...]], .outgoing, to: tap)
     }
 
-    /// They are read and blanked on the callback queue: the I/O thread has others to serve.
+    /// Decodes and redacts the texts on the callback queue, since the I/O thread has other clients to serve.
     @NetworkActor
     private func show(_ texts: [ArraySlice<UInt8>], _ direction: PusherWireMessage.Direction, to tap: @escaping WireTap)
     {

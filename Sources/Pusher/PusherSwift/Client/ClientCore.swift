@@ -6,13 +6,13 @@ import PusherProtocol
 import Realtime
 import Transport
 
-/// Joins the pure machine to the network and to the application.
+/// Connects the pure machine to the network and the application.
 ///
 ///     API call ──► machine (in its lock) ──► actions ──► I/O thread: transport, timer, authorization
 ///     I/O thread ──► machine ──► notices ──► callback queue: bindings, delegate, sequences
 ///
-/// Handles that the application holds (channels, the connection, sequences) keep the core, but only ``Pusher`` keeps
-/// it running: when that goes, ``shutDown()`` ends everything.
+/// Objects that the application holds (channels, the connection, sequences) retain the core, but only ``Pusher`` keeps
+/// it running: when that is released, ``shutDown()`` ends everything.
 final class ClientCore: Shell {
     let options: PusherClientOptions
     let driver: Driver<ClientMachine>
@@ -20,11 +20,11 @@ final class ClientCore: Shell {
     let callbacks = Lock(ClientCallbacks())
 
     @NetworkActor var transport: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
-    /// What is let go of here is cancelled.
+    /// The running authorizations. Removing one cancels it.
     @NetworkActor var authorizations: [AuthRequestID: AuthorizationWork] = [:]
     @NetworkActor var batch = AuthorizationBatch()
-    /// A message was too large to be inflated, and those after it may have referred to it, which ended the connection. One
-    /// that is not compressed can be skipped.
+    /// Whether a message too large to inflate ended a connection because later ones might refer to it. An uncompressed
+    /// message can be skipped.
     @NetworkActor private var isCompressionOff = false
 
     init(key: String, options: PusherClientOptions) {
@@ -46,7 +46,7 @@ final class ClientCore: Shell {
 
     // MARK: The machine
 
-    /// Lets the machine do something, then carries out what follows on the I/O thread.
+    /// Runs `body` on the machine, then carries out the resulting actions on the I/O thread.
     @discardableResult
     func perform<Result: Sendable, Failure: Error>(
         _ body: (inout ClientMachine, MonotonicInstant) throws(Failure) -> Result
@@ -54,7 +54,6 @@ final class ClientCore: Shell {
         try call(body)
     }
 
-    /// Looks at the machine.
     func read<Result: Sendable>(_ body: (ClientMachine) -> Result) -> Result { peek(body) }
 
     // MARK: Orders
@@ -115,7 +114,7 @@ final class ClientCore: Shell {
             options.metrics?.received(messages: messages.count, bytes: byteCount)
             logReceived(messages)
             if let tap = options.wireTap { show(messages, to: tap) }
-            // What several reads in a row bring reaches the application in one go.
+            // The results of several consecutive reads reach the application together.
             if isMoreToRead {
                 handleSoon { machine, now in machine.received(messages, from: id, now: now) }
             } else {
@@ -133,8 +132,7 @@ final class ClientCore: Shell {
     @NetworkActor
     private func send(_ frame: ClientFrame, on id: ConnectionMachine.TransportID) {
         guard let connection = live(id) else { return }
-        // Whatever waits to be written proves as well as a pong that this side lives, and the server decides how often it
-        // pings.
+        // Pending output proves as well as a pong that this side is alive, and the server decides how often it pings.
         if frame == .pong, connection.hasUnsentBytes { return }
         do throws(TransportError) {
             if frame == .ping, options.pingForm == .controlFrame {
@@ -156,13 +154,13 @@ final class ClientCore: Shell {
 
     // MARK: The end
 
-    /// Whether the application wants to hear nothing more.
+    /// Whether the application has ended the client.
     var isShutDown: Bool { hub.isClosed }
 
-    /// Ends everything at once. Callbacks, and other closures of the application's, that have not begun never will.
+    /// Ends everything at once. The application's callbacks and other closures that have not started never run.
     func shutDown() {
         detachAll()
-        _ = callbacks.withLock { $0.close() }  // let go of after the lock
+        _ = callbacks.withLock { $0.close() }  // released after the lock
         hub.close()
         perform { machine, now in machine.shutDown(now: now) }
         NetworkActor.execute { self.closeDriver() }
@@ -187,7 +185,7 @@ extension ClientMachine.Configuration {
         connection.activityTimeout = options.activityTimeout.flatMap { .timeout(seconds: $0) } ?? .seconds(120)
         connection.pongTimeout = options.pongTimeout
         maximumAuthRequests = max(options.maximumAuthRequests, 1)
-        if case .batch = options.authMethod { maximumAuthRequests = .max }  // the batch bounds its calls
+        if case .batch = options.authMethod { maximumAuthRequests = .max }  // the batch limits its own calls
         maximumAuthRetries = max(options.maximumAuthRetries, 0)
         authRetryDelay = options.authRetryDelay
         clientEventRateLimit = options.clientEventRateLimit
@@ -198,7 +196,7 @@ extension ClientMachine.Configuration {
 }
 
 extension Duration {
-    /// At least a millisecond; nil for NaN.
+    /// Returns at least a millisecond; `nil` for NaN.
     static func timeout(seconds: Double) -> Duration? { bounded(seconds: seconds).map { max($0, .milliseconds(1)) } }
 }
 
@@ -212,7 +210,8 @@ extension HTTPFields {
 extension PusherClientOptions {
     var network: NetworkOptions { NetworkOptions(caFile: caFile, proxy: proxy, pinnedKey: pinnedKey) }
 
-    /// For a request to an auth endpoint: the key is that of the Pusher server, and only what is at its host and port has it.
+    /// Returns the options for a request to an auth endpoint. The pinned key belongs to the Pusher server, so it
+    /// applies only at the same host and port.
     func network(for url: String) -> NetworkOptions {
         var network = network
         let target = URLComponents(string: url)

@@ -1,23 +1,24 @@
 import Basics
 import Realtime
 
-/// Where a client holds its delegate, weakly.
+/// A client's weak reference to its delegate.
 struct DelegateSlot: Sendable {
-    /// Whether the delegate has ``PusherDelegate/debugLog(message:)`` of its own.
+    /// Whether the delegate implements ``PusherDelegate/debugLog(message:)`` itself.
     enum DebugLog {
         /// It has not been called yet.
         case unknown
         case own
-        /// It has the default, which does nothing: nothing needs to be put into words for it.
+        /// It has the default, which does nothing, so no messages need to be formatted.
         case inherited
     }
 
-    /// Reading it makes a copy that may become the last one: return that copy from the lock.
+    /// The delegate. Reading it makes a reference that may become the last one: return that reference from the lock.
     private(set) weak var delegate: (any PusherDelegate)?
     private(set) var debugLog = DebugLog.unknown
-    /// The delegate's identity; nil once it was found gone.
+    /// The delegate's identity; `nil` once it was found released.
     private var id: ObjectIdentifier?
-    /// Whether the delegate may have been kept by nobody: it has not lasted until the client was connected.
+    /// Whether the application may have failed to retain the delegate: the client has not been connected since it was
+    /// set.
     private var isOnTrial = false
 
     init(_ delegate: (any PusherDelegate)? = nil) {
@@ -26,13 +27,13 @@ struct DelegateSlot: Sendable {
         isOnTrial = delegate != nil
     }
 
-    /// Whether a message is worth putting into words. Doesn't touch the delegate, so any thread may ask.
+    /// Whether a message is worth formatting. Doesn't touch the delegate, so any thread may call it.
     var wantsDebugLog: Bool { debugLog != .inherited && id != nil }
 
-    /// Looks for the delegate.
+    /// Looks up the delegate.
     ///
-    /// - Parameter lasts: Whether a delegate that is here now counts as kept by the application.
-    /// - Returns: `isLost` is true once, if nobody has kept the delegate.
+    /// - Parameter lasts: Whether a delegate that is present now counts as retained by the application.
+    /// - Returns: `isLost` is true once, if the application has not retained the delegate.
     mutating func find(lasts: Bool) -> (delegate: (any PusherDelegate)?, isLost: Bool) {
         let found = delegate
         if found == nil { id = nil }
@@ -41,13 +42,13 @@ struct DelegateSlot: Sendable {
         return (found, isLost)
     }
 
-    /// What a first call of ``PusherDelegate/debugLog(message:)`` has shown.
+    /// Stores the result of the first call of ``PusherDelegate/debugLog(message:)``.
     mutating func learn(_ debugLog: DebugLog, of object: any PusherDelegate) {
         if id == ObjectIdentifier(object) { self.debugLog = debugLog }
     }
 }
 
-/// Finds out, in a call of ``PusherDelegate/debugLog(message:)``, whether the delegate has only the default.
+/// Detects, in a call of ``PusherDelegate/debugLog(message:)``, whether the delegate only has the default.
 final class DebugLogProbe: Sendable {
     @TaskLocal static var current: DebugLogProbe?
 
@@ -58,7 +59,7 @@ final class DebugLogProbe: Sendable {
         self.delegate = ObjectIdentifier(delegate)
     }
 
-    /// Called by the default. A delegate may pass the message on to others, whose default says nothing of it.
+    /// Called by the default. A delegate may forward the message to others, whose default doesn't count.
     func ranDefault(of object: any PusherDelegate) {
         if ObjectIdentifier(object) == delegate { isInherited.withLock { $0 = true } }
     }

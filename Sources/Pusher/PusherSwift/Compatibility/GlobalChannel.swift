@@ -1,9 +1,9 @@
 extension PusherConnection {
-    /// The global bindings, where older clients have them. New code binds to the ``Pusher`` itself.
+    /// The global bindings, where older clients expect them. In new code, bind to the ``Pusher`` itself.
     public var globalChannel: GlobalChannel { GlobalChannel(core) }
 }
 
-/// The bindings to every event of every channel, for programs that were written for older clients.
+/// The bindings to every event of every channel, for programs written for older clients.
 public final class GlobalChannel: Sendable {
     private let core: ClientCore
 
@@ -24,9 +24,9 @@ public final class GlobalChannel: Sendable {
         core.bindGlobally(message: callback)
     }
 
-    /// Unbinds one binding. An unknown id unbinds nothing.
+    /// Removes one binding. Ignores an unknown id.
     public func unbind(callbackId: String) { core.unbindGlobally(callbackId) }
 
-    /// Unbinds all.
+    /// Removes all bindings.
     public func unbindAll() { core.hub.unbindAll(from: nil) }
 }

@@ -2,8 +2,8 @@ import CurlTransport
 package import Transport
 
 extension PusherConnection {
-    /// The key that the server shows, whether or not its certificate is trusted, as something to pin. Nil without TLS, or if
-    /// the server shows none within `timeout`. It takes a connection of its own, over which nothing is sent.
+    /// Returns the server's key for pinning, whether or not its certificate is trusted; `nil` without TLS, or if the
+    /// server presents none within `timeout`. Opens a separate connection, over which nothing is sent.
     package func serverKey(timeout: Duration) async -> PublicKeyPin? {
         let url = url
         guard url.hasPrefix("wss:") else { return nil }

@@ -2,19 +2,19 @@ import Basics
 import PusherProtocol
 import Transport
 
-/// How a connection came about: what each step took, nil for one that has not been done (yet).
+/// The duration of each step of opening a connection; `nil` for a step that has not happened (yet).
 public struct PusherConnectionSteps: Sendable, Hashable {
-    /// The numeric address that answered: the server's, or the proxy's.
+    /// The numeric address that answered, of the server or the proxy.
     public let address: String?
     /// Name resolution.
     public let nameLookup: Duration?
     /// The TCP connection.
     public let tcp: Duration?
-    /// The TLS handshake; nil without TLS.
+    /// The TLS handshake; `nil` without TLS.
     public let tls: Duration?
     /// The WebSocket handshake.
     public let webSocket: Duration?
-    /// From there to the server's `pusher:connection_established`.
+    /// The time from the WebSocket handshake to the server's `pusher:connection_established`.
     public let established: Duration?
 
     init(_ steps: ConnectionSteps) {

@@ -2,7 +2,7 @@ public import Foundation
 
 /// One text message of the WebSocket, for ``PusherClientOptions/wireTap``.
 public struct PusherWireMessage: Hashable, Sendable {
-    /// Which way a message goes.
+    /// The direction of a message.
     public enum Direction: String, Hashable, Sendable {
         /// From the server to this client.
         case incoming = "in"
@@ -10,12 +10,12 @@ public struct PusherWireMessage: Hashable, Sendable {
         case outgoing = "out"
     }
 
-    /// Which way it went.
+    /// The direction of the message.
     public let direction: Direction
-    /// When it was received, or handed to the connection.
+    /// The time at which it was received, or passed to the connection.
     public let time: Date
-    /// The text as it is on the wire, apart from secrets, in whose place stands `…`: the values of members named `auth` and
-    /// `shared_secret`, wherever they are; signatures behind the application's key; and in errors of the server and in what is
-    /// not JSON everything that is long enough to be one. What applications send as events is shown: do not log it.
+    /// The text as on the wire, with secrets replaced by `…`: the values of members named `auth` and `shared_secret`,
+    /// at any depth; signatures after the application's key; and, in server errors and text that is not JSON,
+    /// everything long enough to be a secret. The application's own event data is not redacted: do not log it.
     public let text: String
 }

@@ -4,9 +4,9 @@ import Foundation
 import PusherProtocol
 import Realtime
 
-/// Channels of attached sources: they have bindings as other channels do, but the machine knows nothing of them.
+/// Channels of attached sources. They have bindings like other channels, but the machine doesn't know them.
 extension ClientCore: RealtimeEventSink {
-    /// Prefixes of sources that this project knows; theirs can be bound to before they are attached.
+    /// The prefixes of sources in this project. You can bind to their channels before they are attached.
     private static let knownPrefixes = ["matrix:", "pydio:"]
 
     func isSourceChannel(_ name: String) -> Bool {
@@ -25,12 +25,12 @@ extension ClientCore: RealtimeEventSink {
         }
     }
 
-    /// Whether a source brings events of this channel.
+    /// Whether an attached source delivers events of this channel.
     func hasSource(of name: String) -> Bool { hub.sourcePrefixes.contains { name.hasPrefix($0) } }
 
-    // MARK: What a source hands over
+    // MARK: Events from sources
 
-    /// Crosses the I/O thread, so that callbacks in line stay there.
+    /// Receives events by way of the I/O thread, to keep them in order with queued callbacks.
     func receive(_ events: SourceEvents) {
         guard !events.isEmpty else { return }
         NetworkActor.execute { [weak self] in
@@ -50,9 +50,9 @@ extension ClientCore: RealtimeEventSink {
     func receive(_ gap: SourceGap) {
         NetworkActor.execute { [weak self] in
             guard let self else { return }
-            // A channel that nobody has bound to has no id; `Pusher.gaps` tells of its gaps all the same.
+            // A channel without bindings has no id; `Pusher.gaps` still reports its gaps.
             let id = hub.boundChannel(named: gap.channelName) ?? .none
-            // A date that is none is now, and none is further off than a century.
+            // Replaces an invalid date by now, and limits others to a century away.
             func instant(_ date: Date) -> MonotonicInstant {
                 let (since, until) = (-date.timeIntervalSinceNow, date.timeIntervalSinceNow)
                 let past = Duration.bounded(seconds: since) ?? .zero, future = Duration.bounded(seconds: until) ?? .zero

@@ -4,10 +4,10 @@ import PusherProtocol
 public import Realtime
 
 extension RealtimeEvent {
-    /// The data as a type of your own.
+    /// Decodes the data as your own type.
     ///
-    /// - Throws: ``PusherError`` of kind `undecodableData` that names event, channel and the place in the data, but
-    ///   not the data.
+    /// - Throws: ``PusherError`` of kind `undecodableData`, which names the event, the channel and the position in the
+    ///   data, but not the data.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, using decoder: JSONBytesDecoder = JSONBytesDecoder()
     ) throws(PusherError) -> Value {
@@ -15,10 +15,10 @@ extension RealtimeEvent {
         return try naming { try decoder.decode(type, capacity: dataCapacity, write: writeData) }
     }
 
-    /// The data as a type of your own, read by Foundation's decoder, which takes about four times as long.
+    /// Decodes the data as your own type with Foundation's decoder, which takes about four times as long.
     ///
-    /// - Throws: ``PusherError`` of kind `undecodableData` that names event, channel and the place in the data, but
-    ///   not the data.
+    /// - Throws: ``PusherError`` of kind `undecodableData`, which names the event, the channel and the position in the
+    ///   data, but not the data.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, using decoder: JSONDecoder
     ) throws(PusherError) -> Value {
@@ -36,24 +36,25 @@ extension RealtimeEvent {
         }
     }
 
-    /// ``data`` without a detour over a string.
+    /// The bytes of ``data``, without converting them to a string and back.
     private var dataBytes: Data? {
         guard hasData else { return nil }
         guard let copy = copyData(), let start = copy.baseAddress else { return Data() }
         return Data(bytesNoCopy: start, count: copy.count, deallocator: .free)
     }
 
-    /// A member of the message as it came from the server: `event`, `channel`, `data` (as text), `user_id`, or one that
-    /// the protocol does not know.
+    /// Returns a member of the message as received from the server: `event`, `channel`, `data` (as text), `user_id`, or
+    /// one unknown to the protocol.
     public func property(withKey key: String) -> Any? { message(parsed: false)[key] }
 
-    /// The data as ``PusherEventEmitter/bind(eventName:callback:)`` gives it.
+    /// Returns the data as ``PusherEventEmitter/bind(eventName:callback:)`` delivers it.
     func value(parsed: Bool) -> Any? {
         guard parsed, let data else { return data }
         return JSON.value(data) ?? data
     }
 
-    /// Servers send the data of `pusher:error` as an object, so older versions always gave it parsed.
+    /// Whether the event is a `pusher:error`. Servers send its data as an object, so older versions always delivered it
+    /// parsed.
     var isServerError: Bool { eventName == "pusher:error" }
 
     func message(parsed: Bool) -> [String: Any] {
@@ -65,7 +66,7 @@ extension RealtimeEvent {
         return message
     }
 
-    /// What the frame has beside what the protocol knows.
+    /// The members of the frame that the protocol doesn't define.
     private var unknownMembers: [String: Any] {
         frame.flatMap { JSON.object(String(decoding: $0, as: UTF8.self)) } ?? [:]
     }

@@ -4,7 +4,7 @@ import Realtime
 extension Pusher {
     /// Runs `body` with a connected client, and disconnects when it returns, throws or is cancelled.
     ///
-    /// - Throws: What ``connected()`` and `body` throw.
+    /// - Throws: Errors from ``connected()`` and `body`.
     public static func withConnection<Value: Sendable>(
         key: String, options: PusherClientOptions = PusherClientOptions(),
         _ body: (Pusher) async throws -> Value
@@ -21,16 +21,16 @@ extension Pusher {
         return try result.get()
     }
 
-    /// Connects, and returns when that is done; at once if it is.
+    /// Connects, and returns when connected; at once if already connected.
     ///
-    /// - Throws: ``PusherError`` if the server refuses for good, the last attempt allowed has failed or somebody
-    ///   disconnects; `CancellationError` if the task is cancelled. A server that is away is waited for.
+    /// - Throws: ``PusherError`` if the server refuses for good, the last allowed attempt has failed or the client is
+    ///   disconnected; `CancellationError` if the task is cancelled. Keeps waiting if the server is unavailable.
     public func connected() async throws {
         let changes = connectionChanges()
         switch connection.connectionState {
         case .connected: return
         case .disconnected, .disconnecting: connect()
-        case .connecting, .reconnecting: break  // in its own time
+        case .connecting, .reconnecting: break  // keep waiting
         }
         var lastError: PusherError?
         for await change in changes {
@@ -44,7 +44,7 @@ extension Pusher {
         throw PusherError(.couldNotConnect, "the client is gone")
     }
 
-    /// Disconnects, and returns when that is done. Not kept from it by cancellation.
+    /// Disconnects, and returns when disconnected, even if the task is cancelled.
     func disconnected() async {
         let states = connection.states
         disconnect()
@@ -55,12 +55,12 @@ extension Pusher {
 
     enum ConnectionChange: Sendable {
         case connected
-        /// At rest: not merely between two connections.
+        /// The connection is at rest, not merely between two connections.
         case ended
         case failed(PusherError)
     }
 
-    /// What becomes of the connection, from this call on.
+    /// Returns the changes of the connection, from this call on.
     func connectionChanges() -> EventSequence<ConnectionChange> {
         connection.observe { [weak connection] notice in
             switch notice {
@@ -78,7 +78,7 @@ extension Pusher {
 }
 
 extension PusherError {
-    /// Whether it may be why a connection is no more.
+    /// Whether this error may be the reason that a connection has ended.
     fileprivate var isOfConnection: Bool {
         kind == .couldNotConnect || kind == .connectionLost || kind == .closedByServer
     }

@@ -4,7 +4,7 @@
     extension Pusher: Service {
         /// Connects, stays connected, and disconnects at a graceful shutdown or when the task is cancelled.
         ///
-        /// - Throws: ``PusherError`` if the connection ends for good without being asked to: refused by the server, say.
+        /// - Throws: ``PusherError`` if the connection ends for good unexpectedly, such as when the server refuses it.
         public func run() async throws {
             let changes = connectionChanges()
             connect()

@@ -1,22 +1,22 @@
 import JSONBytes
 import PusherProtocol
 
-/// How a client proves who its user is (Pusher protocol, "User authentication").
+/// The method by which a client proves the identity of its user (Pusher protocol, "User authentication").
 public enum UserAuthMethod: Sendable {
-    /// An endpoint of the application's server: it gets a form with `socket_id` by POST and answers
-    /// `{"auth": …, "user_data": …}` with status 200 or 201. `PusherClientOptions.authHeaders` and `authParameters`
-    /// are sent along.
+    /// An endpoint of the application's server. It receives a form with `socket_id` by POST and answers with
+    /// `{"auth": …, "user_data": …}` and status 200 or 201. The client also sends `PusherClientOptions.authHeaders` and
+    /// `authParameters`.
     case endpoint(String)
-    /// Anything else that the application does. What it throws fails the sign-in.
+    /// The application's own way to authenticate. An error that it throws fails the sign-in.
     case provider(@Sendable (_ socketID: String) async throws -> PusherUserAuth)
-    /// Signs locally. For development and trusted programs: whoever has the program has the secret.
+    /// Signing by the client itself. For development and trusted programs: anyone with the program has the secret.
     case inline(secret: String, user: PusherUserData)
-    /// None: signing in fails.
+    /// No method: signing in fails.
     case noMethod
 }
 
 extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Its name, never a secret or what the application gave.
+    /// The method's name, never a secret or the application's values.
     public var description: String {
         switch self {
         case .endpoint: "endpoint"
@@ -26,21 +26,21 @@ extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible,
         }
     }
 
-    /// Its name, never a secret or what the application gave.
+    /// The method's name, never a secret or the application's values.
     public var debugDescription: String { description }
 
-    /// Nothing but the description.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A user's signature as the application's server gives it.
+/// A user's signature from the application's server.
 public struct PusherUserAuth: Sendable, Hashable {
     /// `key:signature`.
     public let auth: String
-    /// JSON text with `id`. Part of what is signed: not to be changed.
+    /// JSON text with `id`. It is part of the signed text, so don't change it.
     public let userData: String
 
-    /// A signature with what belongs to it.
+    /// Creates a signature with its signed data.
     public init(auth: String, userData: String) {
         self.auth = auth
         self.userData = userData
@@ -48,25 +48,25 @@ public struct PusherUserAuth: Sendable, Hashable {
 }
 
 extension PusherUserAuth: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Never the signature.
+    /// A description without the signature.
     public var description: String { "PusherUserAuth" }
 
-    /// Never the signature.
+    /// A description without the signature.
     public var debugDescription: String { description }
 
-    /// Nothing but the description.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// A user to sign in as, for ``UserAuthMethod/inline(secret:user:)``.
 public struct PusherUserData: Sendable {
-    /// The signed text; nil if `userInfo` cannot be written as JSON.
+    /// The signed text; `nil` if `userInfo` cannot be encoded as JSON.
     let text: String?
 
     /// - Parameters:
-    ///   - id: Not empty.
-    ///   - userInfo: Anything that JSON can hold.
-    ///   - watchlist: Ids of at most 100 users whose coming and going is told.
+    ///   - id: The user's id. Must not be empty.
+    ///   - userInfo: Any JSON value.
+    ///   - watchlist: Ids of at most 100 users whose online status is reported.
     public init(id: String, userInfo: Any? = nil, watchlist: [String] = []) {
         let info = userInfo.map { JSON.text($0) }
         guard info != .some(nil) else {
