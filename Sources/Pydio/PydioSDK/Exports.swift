@@ -1,4 +1,4 @@
-// `import PydioSDK` alone is enough: these make the types in its signatures usable.
+// These exports make the types in PydioSDK's signatures usable with `import PydioSDK` alone.
 @_exported public import Foundation
 @_exported public import Logging
 @_exported public import PydioProtocol

@@ -1,2 +1,2 @@
-// `import PydioSync` alone is enough: this makes the types in its signatures usable.
+// This export makes the types in PydioSync's signatures usable with `import PydioSync` alone.
 @_exported public import PydioSDK

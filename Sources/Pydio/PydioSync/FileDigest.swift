@@ -5,7 +5,7 @@ import PydioSDK
 enum FileDigest {
     private static let pieceSize = 1 << 20
 
-    /// MD5 of a file in lower-case hexadecimal digits: the hash that servers make.
+    /// Returns the MD5 of a file in lower-case hexadecimal digits: the hash that servers use.
     static func md5(ofFile path: String) throws -> String {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw PydioError.ofFile("\(path) cannot be read", errno: errno) }

@@ -2,7 +2,7 @@ import PydioProtocol
 import PydioSDK
 import Realtime
 
-/// Syncs again and again: when the server tells of a change, and when the local folder looks changed.
+/// Syncs repeatedly: when the server reports a change, and when the local folder looks changed.
 struct FolderWatch {
     private let session: SyncSession
     private let local: LocalFolder
@@ -21,14 +21,14 @@ struct FolderWatch {
         (self.session, self.local, self.remote) = (session, local, remote)
         (self.options, self.report) = (options, report)
         var events = options.events
-        events.maximumNodes = 0  // it is listed here
+        events.maximumNodes = 0  // the sync lists it itself
         events.callbackQueue = events.callbackQueue ?? .queue(DispatchQueue(label: "pydio.sync"))
         self.events = PydioWorkspaceEvents(
             client: remote.client, workspaceId: remote.workspaceId, options: events)
     }
 
     func run() async throws {
-        // One is enough, however many changes there are.
+        // One notification is enough for any number of changes.
         let (stream, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         events.observe {
             _ in
@@ -45,7 +45,7 @@ struct FolderWatch {
         var delay = Duration.seconds(1)
         while true {
             do {
-                // The workspace may not be the user's any more.
+                // The user may have lost the workspace.
                 try await remote.check()
                 let summary = try await session.run()
                 delay = .seconds(1)
@@ -66,13 +66,13 @@ struct FolderWatch {
         async let _: Void = rescan(before, change)
         _ = await changes.next(isolation: #isolation)
         try Task.checkCancellation()
-        // Changes seldom come alone.
+        // Changes often come in groups.
         try await Task.sleep(for: Self.quietTime)
     }
 
     private func rescan(_ before: [SyncPath: SyncNode], _ change: AsyncStream<Void>.Continuation) async {
         while (try? await Task.sleep(for: options.rescanInterval)) != nil {
-            // A folder that cannot be read any more is the run's to tell of.
+            // Leave it to the run to report a folder that can no longer be read.
             if (try? hasChanged(since: before)) != false { change.yield() }
         }
     }

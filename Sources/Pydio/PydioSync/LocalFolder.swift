@@ -3,10 +3,10 @@ import Foundation
 import PydioProtocol
 import PydioSDK
 
-/// What is in the local folder.
+/// The contents of the local folder.
 struct LocalTree: Sendable {
     var nodes: [SyncPath: SyncNode] = [:]
-    /// What is left out, with everything in it.
+    /// The paths that are left out, with everything in them.
     var excluded: Set<SyncPath> = [SyncPath(SyncNames.stateFolder)]
     var refused: [PydioSyncRefusal] = []
 
@@ -16,21 +16,21 @@ struct LocalTree: Sendable {
     }
 }
 
-/// The folder on this side. Links are not followed, so that nothing outside of it is read or written.
+/// The local folder. Links are not followed, so that nothing outside of it is read or written.
 struct LocalFolder: Sendable {
-    /// Folders in each other, more than anybody makes.
+    /// The maximum nesting of folders, more than anyone uses.
     private static let maximumDepth = 200
 
-    /// Without a slash at its end.
+    /// The path without a trailing slash.
     let path: String
 
     func place(_ path: SyncPath) -> String { path.isRoot ? self.path : "\(self.path)/\(path.text)" }
 
-    /// What is at a path.
+    /// The kind of node at a path.
     enum Found: Hashable {
         case nothing
         case node(SyncNode)
-        /// A link, a device, or something that cannot be looked at.
+        /// A link, a device, or a node that cannot be examined.
         case other
 
         var node: SyncNode? {
@@ -59,7 +59,7 @@ struct LocalFolder: Sendable {
         }
     }
 
-    /// Whether a step still finds what it expects.
+    /// Returns whether the path still holds the node that a step expects.
     func isStill(_ node: SyncNode?, at path: SyncPath) -> Bool {
         switch (find(path), node) {
         case (.nothing, nil): true
@@ -68,15 +68,15 @@ struct LocalFolder: Sendable {
         }
     }
 
-    /// What is at a path of the system's; nil if it is nothing that is synced.
+    /// Returns the node at a file system path; `nil` if it is not a node that is synced.
     func find(file: String) -> SyncNode? { Self.find(file).node }
 
     // MARK: Scanning
 
-    /// Everything in the folder.
+    /// Returns everything in the folder.
     ///
-    /// - Parameter records: Files that look changed and have their recorded size are read, to know whether they have.
-    ///   Nil reads none.
+    /// - Parameter records: The known records. Reads files that look changed but have their recorded size, to check
+    ///   whether they have changed. `nil` reads none.
     func scan(_ records: [SyncPath: SyncRecord]?) throws(PydioError) -> LocalTree {
         var tree = LocalTree()
         var waiting: [(path: SyncPath, depth: Int)] = [(.root, 0)]
@@ -91,13 +91,13 @@ struct LocalFolder: Sendable {
             case .success(let found): names = found
             case .failure(let failure):
                 guard !folder.isRoot else { throw .ofFile("\(path) cannot be read", errno: failure.number) }
-                // It was there a moment ago, and what is in it may still be.
+                // The folder was there a moment ago, and its contents may still be.
                 tree.leaveOut(folder, "the folder cannot be read: \(String(cString: strerror(failure.number)))")
                 continue
             }
             for name in names {
                 guard let name else {
-                    // The folder must not be deleted for it.
+                    // The folder must not be deleted because of it.
                     tree.leaveOut(folder.appending("\u{FFFD}"), "a name in this folder is not valid UTF-8; rename it")
                     continue
                 }
@@ -131,7 +131,7 @@ struct LocalFolder: Sendable {
         let number: Int32
     }
 
-    /// Nil for a name that is no text.
+    /// Returns the names in a folder; `nil` for a name that is not valid text.
     private static func names(in folder: String) -> Result<[String?], SystemFailure> {
         guard let directory = opendir(folder) else { return .failure(SystemFailure(number: errno)) }
         defer { closedir(directory) }
@@ -139,7 +139,7 @@ struct LocalFolder: Sendable {
         while true {
             errno = 0
             guard let entry = readdir(directory) else {
-                // A list that breaks off would make files look deleted.
+                // An incomplete list would make files look deleted.
                 return errno == 0 ? .success(names) : .failure(SystemFailure(number: errno))
             }
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
@@ -157,9 +157,9 @@ struct LocalFolder: Sendable {
         }
     }
 
-    /// Deletes what is expected there, from the inside out.
+    /// Deletes the expected contents, from the inside out.
     ///
-    /// - Returns: False if something else is there; what it was in is left then.
+    /// - Returns: False if something else is there; its folders then stay.
     func delete(_ contents: [SyncPath: SyncNode]) throws(PydioError) -> Bool {
         for (path, node) in contents.sorted(by: { $0.key > $1.key }) {
             if find(path) == .nothing { continue }
@@ -173,7 +173,7 @@ struct LocalFolder: Sendable {
         return true
     }
 
-    /// Gives something another name, unless that is taken.
+    /// Renames a node, unless the name is taken.
     func move(_ path: SyncPath, to target: SyncPath) throws(PydioError) -> Bool {
         guard find(target) == .nothing else { return false }
         guard rename(place(path), place(target)) == 0 else {
@@ -182,9 +182,9 @@ struct LocalFolder: Sendable {
         return true
     }
 
-    /// Puts a complete download into its place.
+    /// Moves a complete download to its path.
     ///
-    /// - Parameter former: The file that it replaces; nil if there must be none.
+    /// - Parameter former: The file that it replaces; `nil` if there must be none.
     /// - Returns: False if something else is there.
     func put(_ part: String, at path: SyncPath, insteadOf former: SyncNode?) throws(PydioError) -> Bool {
         try Self.keep(part, modeOf: former == nil ? nil : place(path))
@@ -199,7 +199,7 @@ struct LocalFolder: Sendable {
         return true
     }
 
-    /// So that the file has its content, and who may do what with it, before it has its name.
+    /// Writes the file's content and permissions to the disk before it gets its name.
     private static func keep(_ part: String, modeOf former: String?) throws(PydioError) {
         let descriptor = open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .ofFile("\(part) cannot be opened", errno: errno) }

@@ -2,21 +2,22 @@ import Basics
 public import PydioSDK
 import Realtime
 
-/// Keeps a folder on this side and one in a workspace the same.
+/// Keeps a local folder and a folder in a workspace in sync.
 ///
 ///     let sync = PydioFolderSync(client: client, workspaceId: "0", localFolder: folder, account: "ada")
 ///     let summary = try await sync.run { event in print(event) }
 ///
-/// Each path is compared with what it was when both sides were last the same. A change beats a deletion; a file that
-/// has changed on both sides is kept twice, the local one under a new name such as `plan (conflict 2026-11-24).txt`.
-/// Nothing is recorded as the same that changed while it was transferred.
+/// A sync compares each path with its state when both sides were last in sync. A change wins over a deletion. If a file
+/// has changed on both sides, both versions are kept, the local one under a new name such as
+/// `plan (conflict 2026-11-24).txt`. A file that changes during its transfer is not recorded as in sync.
 ///
-/// What is known is kept in a folder `.pydio-sync` in the local one. One process at a time syncs a folder. A process
-/// may be killed at any moment: the next run finishes what it began. Uploads arrive under temporary names that begin
-/// with `pydio-sync-`; other syncs leave them alone.
+/// The state is stored in a folder `.pydio-sync` in the local folder. Only one process at a time can sync a folder. A
+/// process may be killed at any moment: the next run completes its work. Uploads use temporary names that begin with
+/// `pydio-sync-`, which other syncs ignore.
 ///
-/// Left out, and told by ``PydioSyncEvent/refused(_:)``: links, what cannot be read or listed, names that servers do
-/// not keep as they are, and names that begin with a dot, which servers refuse. Modes, owners and times are not synced.
+/// A sync leaves out links, nodes that cannot be read or listed, names that servers would change, and names that begin
+/// with a dot, which servers refuse. It reports them with ``PydioSyncEvent/refused(_:)``. Modes, owners and times are
+/// not synced.
 public final class PydioFolderSync: Sendable {
     private let local: LocalFolder
     private let remote: RemoteFolder
@@ -24,11 +25,11 @@ public final class PydioFolderSync: Sendable {
     private let options: PydioSyncOptions
 
     /// - Parameters:
-    ///   - client: Of the server, and who logs in there.
-    ///   - workspaceId: ``WorkspaceResponse/workspaceId``; neither its name nor its slug.
-    ///   - remoteFolder: A folder in the workspace. Default: its top. The recycle bin is not synced.
-    ///   - localFolder: A folder that exists.
-    ///   - account: Whose files they are, for workspaces that have other files for each user: the user's name.
+    ///   - client: The client of the server, which also provides the user.
+    ///   - workspaceId: The ``WorkspaceResponse/workspaceId``; not the name or the slug.
+    ///   - remoteFolder: A folder in the workspace. Default: its root. The recycle bin is not synced.
+    ///   - localFolder: An existing folder.
+    ///   - account: The name of the user who owns the files, for workspaces with separate files for each user.
     public init(
         client: PydioClient, workspaceId: String, remoteFolder: String = "/", localFolder: URL, account: String,
         options: PydioSyncOptions = PydioSyncOptions()
@@ -41,12 +42,12 @@ public final class PydioFolderSync: Sendable {
         (self.account, self.options) = (account, options)
     }
 
-    /// What the state belongs to.
+    /// The identity of the synced folders that the state belongs to.
     private var identity: String {
         "\(account) at \(remote.client.serverURL.absoluteString), workspace \(remote.workspaceId), \(remote.folder)"
     }
 
-    /// Leaves nothing behind if one of the folders is not there.
+    /// Runs `body` with a session. Leaves nothing behind if one of the folders does not exist.
     private func withSession<Value>(
         _ report: @escaping @Sendable (PydioSyncEvent) -> Void, _ body: (SyncSession) async throws -> Value
     ) async throws -> Value {
@@ -68,7 +69,7 @@ public final class PydioFolderSync: Sendable {
 
     // MARK: Calls
 
-    /// What ``run(_:)`` would do now. Changes nothing on either side.
+    /// Returns the steps that ``run(_:)`` would perform now. Changes nothing on either side.
     public func plan() async throws -> PydioSyncPlan {
         try await throwingPydioErrors {
             let refused = Lock<[PydioSyncRefusal]>([])
@@ -87,19 +88,18 @@ public final class PydioFolderSync: Sendable {
         }
     }
 
-    /// Makes both folders the same, and returns. Cancelling its task drops the transfer under way; the next run begins
-    /// it again.
+    /// Syncs both folders once. Cancelling its task aborts the current transfer; the next run restarts it.
     ///
     /// - Parameter report: Called in order, from one thread at a time.
-    /// - Throws: ``PydioError`` for what concerns more than one file.
+    /// - Throws: ``PydioError`` for failures that concern more than one file.
     public func run(_ report: @escaping @Sendable (PydioSyncEvent) -> Void = { _ in }) async throws
         -> PydioSyncSummary
     {
         try await throwingPydioErrors { try await withSession(report) { try await $0.run() } }
     }
 
-    /// Makes both folders the same, and again whenever one of them changes, until its task is cancelled or something
-    /// fails that trying again does not help with. Failures of the network are tried again, after up to a minute.
+    /// Syncs both folders, and again whenever one of them changes, until its task is cancelled or an error occurs that
+    /// a retry cannot fix. Retries network failures after up to a minute.
     public func watch(_ report: @escaping @Sendable (PydioSyncEvent) -> Void = { _ in }) async throws {
         try await throwingPydioErrors {
             try await withSession(report) { session in
@@ -119,14 +119,14 @@ public final class PydioFolderSync: Sendable {
     }
 }
 
-/// What a sync would do.
+/// The steps that a sync would perform.
 public struct PydioSyncPlan: Sendable, Hashable {
-    /// In order. What is to be done after both sides of a conflict are kept is not in it.
+    /// The steps in order, without those that follow a conflict in which both sides are kept.
     public let steps: [PydioSyncStep]
-    /// What would be left out.
+    /// The nodes that would be left out.
     public let refused: [PydioSyncRefusal]
-    /// The side where everything is gone that was ever synced; a run then does nothing unless
-    /// ``PydioSyncOptions/allowsEmptying``.
+    /// The side on which everything that was ever synced is gone. A run then does nothing unless
+    /// ``PydioSyncOptions/allowsEmptying`` is true.
     public let emptySide: PydioSyncSide?
 }
 

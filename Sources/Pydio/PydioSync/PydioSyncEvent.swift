@@ -1,27 +1,27 @@
 public import PydioSDK
 
-/// What a sync tells while it runs.
+/// An event of a running sync.
 public enum PydioSyncEvent: Sendable {
-    /// A transfer goes on; a few times a second.
+    /// The progress of a transfer, a few times per second.
     case progress(PydioSyncStep, PydioTransferProgress)
     /// A step is done and recorded.
     case done(PydioSyncStep)
-    /// Something is left out; the rest is synced.
+    /// A node is left out; the rest is synced.
     case refused(PydioSyncRefusal)
-    /// While watching: both sides are the same, except for what was refused. The next change is waited for.
+    /// While watching: both sides are in sync, except for refused nodes. The sync waits for the next change.
     case settled(PydioSyncSummary)
-    /// While watching: it did not work, and is tried again after this long.
+    /// While watching: the sync failed, and is retried after this delay.
     case failed(PydioError, retryAfter: Duration)
 }
 
-/// What came of a sync.
+/// The result of a sync.
 public struct PydioSyncSummary: Sendable, Hashable {
-    /// How many steps of each kind were done.
+    /// The number of completed steps of each kind.
     public internal(set) var counts: [PydioSyncStep.Kind: Int] = [:]
-    /// What was left out.
+    /// The nodes that were left out.
     public internal(set) var refused: [PydioSyncRefusal] = []
-    /// The side where everything is gone that was ever synced: nothing was done. See
-    /// ``PydioSyncOptions/allowsEmptying``. Nil in all other cases.
+    /// The side on which everything that was ever synced is gone, so that the sync did nothing; otherwise `nil`. See
+    /// ``PydioSyncOptions/allowsEmptying``.
     public internal(set) var emptySide: PydioSyncSide?
 
     /// Whether nothing was left out.

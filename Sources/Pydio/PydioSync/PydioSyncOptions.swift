@@ -1,27 +1,26 @@
 public import PydioSDK
 
-/// How a ``PydioFolderSync`` behaves. The defaults are good.
+/// Options for a ``PydioFolderSync``. The defaults fit most programs.
 public struct PydioSyncOptions: Sendable {
-    /// Which way changes are carried. Default: both.
+    /// The direction of changes. Default: both.
     public var direction = PydioSyncDirection.both
-    /// Whether to delete everything on one side when everything that was ever synced is gone from the other one.
-    /// Default: no, since a disk that is not mounted looks the same; nothing is done then, see
-    /// ``PydioSyncSummary/emptySide``.
+    /// Whether to delete everything on one side if everything that was ever synced is gone from the other one. Default:
+    /// no, since an unmounted disk looks the same. The sync then does nothing, see ``PydioSyncSummary/emptySide``.
     public var allowsEmptying = false
-    /// Whether to read the server's log of changes where it keeps one, and to list only what has changed. Default: yes.
+    /// Whether to read the server's change log, if it has one, and only list changed folders. Default: yes.
     public var usesChangesFeed = true
-    /// How long to trust the server's log of changes before everything on the server is listed again: the log says nothing
-    /// of what changes on the server's disk, and may lack what a request was to record that was cut off. Nothing is
-    /// deleted because of the log alone, however long this is. Default: a day; zero lists everything in each run.
+    /// The interval at which to list everything on the server in spite of its change log: the log lacks changes made on
+    /// the server's disk, and may lack those of interrupted requests. Regardless of this interval, nothing is deleted
+    /// because of the log alone. Default: a day; zero lists everything in each run.
     public var fullListingInterval = Duration.seconds(86_400)
-    /// Files and folders that the folder on the server may hold; more is an error, and nothing is done. Default:
-    /// 1,000,000, which take about 500 MB.
+    /// The maximum number of files and folders in the folder on the server. If there are more, the sync fails and does
+    /// nothing. Default: 1,000,000, which take about 500 MB.
     public var maximumNodes = 1_000_000
-    /// While watching: how often to look for changes in the local folder. Default: 5 seconds.
+    /// While watching: the interval at which to check the local folder for changes. Default: 5 seconds.
     public var rescanInterval = Duration.seconds(5)
-    /// While watching: how the server's changes are heard of.
+    /// While watching: options for the server's change events.
     public var events = PydioEventsOptions()
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 }

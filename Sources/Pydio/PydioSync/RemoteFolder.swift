@@ -3,28 +3,27 @@ import Foundation
 import PydioProtocol
 import PydioSDK
 
-/// The folder on the server.
 struct RemoteFolder: Sendable {
     let client: PydioClient
     let workspaceId: String
-    /// Without a slash at its end unless it is `/`.
+    /// The path without a trailing slash unless it is `/`.
     let folder: String
-    /// Of everything in it: a server could list without end.
+    /// The maximum number of nodes in it: a server could list endlessly.
     let maximumNodes: Int
 
     func place(_ path: SyncPath) -> String { path.remote(below: folder) }
 
-    /// What is at a path; nil for nothing.
+    /// Returns the node at a path; `nil` if there is none.
     func find(_ path: SyncPath) async throws -> SyncNode? {
         try await client.stat(workspaceId: workspaceId, path: place(path)).map { Self.node($0) }
     }
 
     func isFolder(_ path: SyncPath) async throws -> Bool {
-        // The top of a workspace is there.
+        // The root of a workspace always exists.
         place(path) == "/" ? true : try await find(path) == .folder
     }
 
-    /// The same of a file with the hash of its content, if the server makes one.
+    /// Returns the node at a path, for a file with the hash of its content if the server provides one.
     func findWithHash(_ path: SyncPath) async throws -> SyncNode? {
         do {
             return try await client.statWithHash(workspaceId: workspaceId, path: place(path)).map { Self.node($0) }
@@ -38,7 +37,7 @@ struct RemoteFolder: Sendable {
 
     private static func node(_ stat: PydioNodeStat) -> SyncNode {
         if stat.isFolder { return .folder }
-        // Servers without hashes may say something else.
+        // Servers without hashes may send something else.
         let md5 = stat.contentHash.flatMap { $0.wholeMatch(of: /[0-9A-Fa-f]{32}/) == nil ? nil : $0.lowercased() }
         return .file(SyncVersion(size: stat.size, modified: seconds(stat.mTime), md5: md5))
     }
@@ -47,7 +46,7 @@ struct RemoteFolder: Sendable {
         time.flatMap { Int64(exactly: $0.timeIntervalSince1970.rounded(.down)) }
     }
 
-    /// Fails if the user has no such workspace: servers answer for one that they do not know from another one.
+    /// Fails if the user has no such workspace: servers answer requests for an unknown workspace from another one.
     func check() async throws {
         guard try await client.listWorkspaces().contains(where: { $0.workspaceId == workspaceId }) else {
             throw PydioError(
@@ -58,7 +57,7 @@ struct RemoteFolder: Sendable {
         }
     }
 
-    /// What the server's log of changes says; nil if it keeps none.
+    /// Returns changes from the server's change log; `nil` if it has none.
     func changes(since sequence: Int64) async throws -> PydioChangesResponse? {
         do {
             return try await client.changes(workspaceId: workspaceId, since: sequence)
@@ -76,7 +75,7 @@ struct RemoteFolder: Sendable {
         var bins: [SyncPath] = []
     }
 
-    /// What is in a folder; nil if the user may not read there.
+    /// Returns the entries of a folder; `nil` if the user may not read it.
     private func list(_ folder: SyncPath) async throws -> Listing? {
         let parent = place(folder)
         guard
@@ -101,13 +100,13 @@ struct RemoteFolder: Sendable {
         return listing
     }
 
-    /// The contents of a folder by path; nil if there is no such folder.
+    /// Returns the paths of a folder's entries; `nil` if there is no such folder.
     func paths(in folder: SyncPath) async throws -> Set<SyncPath>? {
         guard try await isFolder(folder) else { return nil }
         return try await list(folder).map { Set($0.nodes.keys) } ?? []
     }
 
-    /// Everything in a folder; nil if that is not all that can be known, or more than `maximum`.
+    /// Returns everything in a folder; `nil` if the listing is incomplete, or has more than `maximum` nodes.
     func contents(below folder: SyncPath, maximum: Int) async throws -> [SyncPath: SyncNode]? {
         var contents: [SyncPath: SyncNode] = [:]
         var waiting = [folder]
@@ -120,20 +119,20 @@ struct RemoteFolder: Sendable {
         return contents
     }
 
-    /// Everything in the folder.
+    /// Returns everything in the folder.
     ///
     /// - Parameters:
-    ///   - old: What was there before `changes`.
-    ///   - changes: Only folders in which something has changed are listed; nil lists all of them.
-    ///   - listsAll: Whether to list all of them anyway. Hashes are then taken from `changes` still.
-    ///   - report: Told of each folder that cannot be listed.
+    ///   - old: The contents before `changes`.
+    ///   - changes: The changes; only folders with changes are listed. `nil` lists all folders.
+    ///   - listsAll: Whether to list all folders anyway. Hashes are still taken from `changes`.
+    ///   - report: Called for each folder that cannot be listed.
     func tree(
         _ old: [SyncPath: SyncNode] = [:], after changes: SyncFeedChanges? = nil, listsAll: Bool = false,
         _ report: (PydioSyncRefusal) -> Void
     ) async throws -> SyncRemoteTree {
         let partial = listsAll ? nil : changes.flatMap { $0.isOfWhole ? nil : $0 }
         var tree = SyncRemoteTree(partial?.remains(of: old) ?? [:])
-        // From the end: those above come before those in them.
+        // Taken from the end: parents come before their contents.
         var waiting: [SyncPath] = partial.map { $0.folders.reversed() } ?? [.root]
         var listed: Set<SyncPath> = []
         while let folder = waiting.popLast() {
@@ -148,7 +147,7 @@ struct RemoteFolder: Sendable {
             case .success(let found): listing = found
             case .failure(let error):
                 guard !folder.isRoot else { throw error }
-                // It may have been deleted since it was listed itself, perhaps with the folder that it was in.
+                // It may have been deleted since it was listed itself, perhaps with its parent.
                 switch try await contents(of: folder.parent) {
                 case .success(let above) where above.nodes[folder] != .folder: tree.nodes[folder] = nil
                 case .failure where !listed.contains(folder.parent):
@@ -185,7 +184,7 @@ struct RemoteFolder: Sendable {
 
     private static let maximumDepth = 200
 
-    /// What is in a folder, or why that cannot be known of this one.
+    /// Returns the entries of a folder, or the reason why this one cannot be listed.
     private func contents(of folder: SyncPath) async throws -> Result<Listing, PydioError> {
         do {
             guard let listing = try await list(folder) else {
@@ -199,7 +198,7 @@ struct RemoteFolder: Sendable {
 
     // MARK: Changing
 
-    /// - Returns: False if there is such a folder already, with whatever is in it.
+    /// - Returns: False if the folder already exists, with any contents.
     func makeFolder(_ path: SyncPath) async throws -> Bool {
         let params = MkDirRequestParams(workspaceId: workspaceId, dir: place(path.parent), dirname: path.name)
         do {
@@ -212,9 +211,9 @@ struct RemoteFolder: Sendable {
         }
     }
 
-    /// Gives a file another name in its folder.
+    /// Renames a file within its folder.
     ///
-    /// - Returns: False if something has that name.
+    /// - Returns: False if the name is taken.
     func rename(_ path: SyncPath, to name: String) async throws -> Bool {
         do {
             try await client.rename(workspaceId: workspaceId, path: place(path), newName: name)
@@ -225,12 +224,12 @@ struct RemoteFolder: Sendable {
         }
     }
 
-    /// Deletes something that somebody may want back from the recycle bin.
+    /// Deletes a node that a user may want to restore from the recycle bin.
     func delete(_ path: SyncPath) async throws {
         _ = try await client.deleteNodes(DeleteNodesRequestParams(workspaceId: workspaceId, nodes: [place(path)]))
     }
 
-    /// Deletes what nobody else knows of.
+    /// Permanently deletes a node that is only known to the sync.
     func deleteForGood(_ path: SyncPath) async throws {
         var params = DeleteNodesRequestParams(workspaceId: workspaceId, nodes: [place(path)])
         params.additional["force_deletion"] = "true"
@@ -245,7 +244,8 @@ struct RemoteFolder: Sendable {
             partName: upload.part, onProgress: onProgress)
     }
 
-    /// Smaller files begin anew after a failure: a part costs a request more.
+    /// The minimum size of resumable downloads. Smaller files start over after a failure: a part costs an extra
+    /// request.
     private static let resumableSize: Int64 = 1 << 20
 
     func download(

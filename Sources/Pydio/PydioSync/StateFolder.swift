@@ -3,19 +3,19 @@ import Foundation
 import PydioProtocol
 import PydioSDK
 
-/// The folder in the local folder that the state is kept in, held for one process at a time. The system lets it go with
-/// the process, however that ends.
+/// The folder in the local folder that holds the state, locked for one process at a time. The system releases the lock
+/// when the process ends for any reason.
 final class StateFolder: Sendable {
     let path: String
     private let lock: FileLock
 
-    /// Where unfinished downloads are.
+    /// The folder of unfinished downloads.
     var parts: String { path + "/parts" }
     var database: String { path + "/state.sqlite" }
 
     static func path(in localFolder: String) -> String { localFolder + "/" + SyncNames.stateFolder }
 
-    /// Makes it if it is missing, for its owner alone.
+    /// Opens the folder, and creates it if missing, accessible only to its owner.
     init(in localFolder: String) throws(SyncStateFailure) {
         path = Self.path(in: localFolder)
         for folder in [path, path + "/parts"] {
@@ -38,14 +38,14 @@ final class StateFolder: Sendable {
         }
     }
 
-    /// Lets another sync have it, even while a task that has ended still holds this.
+    /// Releases the lock for other syncs, even while an ended task still retains this object.
     func release() { lock.release() }
 
     private static func failure(_ what: String, _ file: String, _ reason: Int32 = errno) -> SyncStateFailure {
         SyncStateFailure("could not \(what) \(file): \(String(cString: strerror(reason))); nothing was synced")
     }
 
-    /// Removes what is left of downloads that nobody waits for any more.
+    /// Removes leftovers of downloads that are no longer needed.
     func removeParts() {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parts)) ?? [] { unlink("\(parts)/\(name)") }
     }

@@ -3,19 +3,18 @@ import Foundation
 import PydioProtocol
 import PydioSDK
 
-/// What has become of a step.
 enum SyncOutcome {
-    /// Done, perhaps as another one.
+    /// The step was done, perhaps as a different one.
     case done(PydioSyncStep)
-    /// There was nothing to do.
+    /// Nothing needed to be done.
     case same
-    /// One side is not what it was when the plan was made: nothing was done.
+    /// One side has changed since the plan was made, so nothing was done.
     case changedMeanwhile
     case refused(String)
 }
 
-// Each step looks at both sides again before it changes one, and is recorded after it is done. A process that is killed
-// in between leaves two sides that are the same and a record that does not say so: the next plan compares them.
+// Each step checks both sides again before it changes one, and is recorded after it is done. If the process is killed
+// in between, both sides are in sync but not recorded so: the next plan compares them.
 extension SyncSession {
     func carryOut(_ step: PydioSyncStep) async throws -> SyncOutcome {
         switch step.kind {
@@ -50,12 +49,12 @@ extension SyncSession {
         try expect(SyncExpectation(record: .folder, effect: .remoteFolder), at: step.syncPath)
         do {
             guard try await remote.makeFolder(step.syncPath) else {
-                // Its contents are listed first.
+                // List its contents first.
                 try expect(nil, at: step.syncPath)
                 return .changedMeanwhile
             }
         } catch let error as PydioError where error.concernsOnePath {
-            // A folder that somebody else makes later is not this one.
+            // A folder created later by another user is not this one.
             try expect(nil, at: step.syncPath)
             throw error
         }
@@ -65,7 +64,8 @@ extension SyncSession {
 
     // MARK: Deletions
 
-    /// The log may never have told what the server has, so that a plan knows nothing of it: the server itself is asked.
+    /// Deletes a local node. Asks the server itself first: the log may lack a node that exists there, so that the plan
+    /// doesn't know it.
     private func deleteLocal(_ step: PydioSyncStep) async throws -> SyncOutcome {
         guard try await remote.find(step.syncPath)?.isFolder == step.remote?.isFolder else { return .changedMeanwhile }
         guard try local.delete(step.contents) else { return .changedMeanwhile }
@@ -73,7 +73,8 @@ extension SyncSession {
         return .done(step)
     }
 
-    /// A folder is deleted as a whole, so that it can be restored as one, if everything in it is what was planned with.
+    /// Deletes a remote node. Deletes a folder as a whole, so that it can be restored as one, if its contents are as
+    /// planned.
     private func deleteRemote(_ step: PydioSyncStep) async throws -> SyncOutcome {
         let path = step.syncPath
         guard local.isStill(step.local, at: path) else { return .changedMeanwhile }
@@ -97,8 +98,8 @@ extension SyncSession {
         { [report] in report(.progress(step, $0)) }
     }
 
-    /// The file arrives under a temporary name, which is remembered before. A file that it replaces goes aside under
-    /// another one until the new file has its name.
+    /// Uploads a file under a temporary name, which is recorded first. A file that it replaces is set aside under
+    /// another name until the new file has its name.
     private func upload(_ step: PydioSyncStep) async throws -> SyncOutcome {
         let path = step.syncPath
         guard case .file(let here) = step.local, local.isStill(step.local, at: path) else { return .changedMeanwhile }
@@ -116,7 +117,7 @@ extension SyncSession {
             recorded.md5 = nil
             let record = SyncRecord.file(local: recorded, remote: arrived, md5: md5)
             try expect(SyncExpectation(record: record, effect: .upload(upload.id)), at: path)
-            // What was read while it changed may be neither the old file nor the new one.
+            // If the file changed during reading, the data may be neither the old nor the new version.
             guard local.isStill(step.local, at: path), try await moveAside(step, for: upload),
                 try await remote.rename(temporary, to: path.name)
             else {
@@ -125,7 +126,7 @@ extension SyncSession {
             }
             try settle([path: record])
         } catch {
-            // The call may have been cancelled; this is not. What it cannot do, the next run does.
+            // This must run even if the call was cancelled. The next run completes what it cannot do.
             let isAnswered = (error as? PydioError)?.concernsOnePath ?? false
             await Task { try? await self.undo(upload, isOver: isAnswered) }.value
             throw error
@@ -135,9 +136,9 @@ extension SyncSession {
         return .done(step)
     }
 
-    /// - Returns: False if something else than what is to be replaced has the name.
+    /// - Returns: False if the name belongs to something other than the file to replace.
     private func moveAside(_ step: PydioSyncStep, for upload: SyncUpload) async throws -> Bool {
-        // Where nothing was, a name that is taken is refused when the upload is to get it.
+        // If nothing was there, a taken name is refused when the upload is renamed.
         guard case .file(let there) = step.remote else { return true }
         guard case .file(let now) = try await remote.find(step.syncPath), now.hasSameStamp(as: there) else {
             return false
@@ -160,9 +161,9 @@ extension SyncSession {
         return .done(step)
     }
 
-    /// Gets a file into the folder for parts.
+    /// Downloads a file to the folder for parts.
     ///
-    /// - Returns: Where it is, of which version it is, and its hash; nil if it has changed meanwhile.
+    /// - Returns: The file's path, version and hash; `nil` if it has changed meanwhile.
     private func fetch(_ step: PydioSyncStep) async throws -> (part: String, version: SyncVersion, md5: String)? {
         let path = step.syncPath
         guard case .file(let before) = try await remote.find(path) else { return nil }
@@ -176,7 +177,7 @@ extension SyncSession {
                 unlink(part)
                 return nil
             }
-            // The log knows of changes that size and second do not show.
+            // The log contains changes that size and time in seconds don't show.
             if case .file(let planned) = step.remote, planned.hasSameStamp(as: after), let hash = planned.md5 {
                 if hash != md5, try await remote.findWithHash(path)?.version?.md5 != md5 {
                     unlink(part)
@@ -193,7 +194,7 @@ extension SyncSession {
 
     // MARK: Conflicts
 
-    /// Files that are new or changed on both sides are the same if their contents are.
+    /// Compares files that are new or changed on both sides by their contents.
     private func compare(_ step: PydioSyncStep) async throws -> SyncOutcome {
         let path = step.syncPath
         guard case .file(var here) = step.local, case .file(let there) = step.remote,
@@ -217,7 +218,7 @@ extension SyncSession {
         return try keepBoth(PydioSyncStep(.keepBoth, path, local: step.local, remote: step.remote, newPath: new))
     }
 
-    /// - Returns: Nil if the file has changed meanwhile.
+    /// - Returns: `nil` if the file has changed meanwhile.
     private func remoteHash(_ step: PydioSyncStep) async throws -> (version: SyncVersion, md5: String)? {
         guard case .file(var there) = try await remote.findWithHash(step.syncPath) else { return nil }
         if let md5 = there.md5 {

@@ -3,9 +3,9 @@ import Foundation
 import PydioProtocol
 import PydioSDK
 
-/// Makes both folders the same, for as long as it holds the local one's state.
+/// Syncs both folders, for as long as it owns the local folder's state.
 actor SyncSession {
-    /// More than one is needed if both sides of something are kept, or something changes meanwhile.
+    /// The maximum number of passes. More than one is needed after conflicts or concurrent changes.
     private static let maximumPasses = 8
 
     let local: LocalFolder
@@ -17,24 +17,24 @@ actor SyncSession {
     private(set) var records: [SyncPath: SyncRecord]
     private var uploads: [SyncUpload: Date]
     private var expected: [SyncPath: SyncExpectation]
-    /// What is known of the server's side at a place in its log.
+    /// The known nodes on the server at a position in its log.
     private(set) var known: [SyncPath: SyncNode]
     private var sequence: Int64?
-    /// When everything on the server was last listed.
+    /// The time of the last complete listing of the server.
     private var listed: Date?
-    /// Nodes under temporary names in the last listing.
+    /// The nodes with temporary names in the last listing.
     private var temporaries: [SyncPath] = []
-    /// Whether that was a listing of everything.
+    /// Whether the last listing was complete.
     private var hasListedAll = false
-    /// Whether the next one is to be.
+    /// Whether the next listing must be complete.
     private var isListingDue = false
-    /// Where the server was found to hold something else than the log has told: looked at again in the next pass.
+    /// The paths where the server's contents didn't match the log; checked again in the next pass.
     private var doubted: Set<SyncPath> = []
     private var summary = PydioSyncSummary()
     private var refused: Set<PydioSyncRefusal> = []
-    /// What has failed in this run: not tried again in it.
+    /// The paths that have failed in this run; not retried in it.
     private var failed: Set<SyncPath> = []
-    /// What the local folder was when the last run began.
+    /// The contents of the local folder when the last run began.
     private(set) var scanned: [SyncPath: SyncNode] = [:]
 
     init(
@@ -49,7 +49,7 @@ actor SyncSession {
         (sequence, expected, listed) = (contents.sequence, contents.expected, contents.listed)
     }
 
-    /// Nothing may be called after it.
+    /// Closes the session. Call nothing else afterwards.
     nonisolated func close() {
         store.close()
         state.release()
@@ -77,7 +77,7 @@ actor SyncSession {
             plan.refused.forEach(refuse)
             try settle(plan.adopted, forgetting: plan.forgotten)
             if try await carryOut(plan.steps) {
-                // What is left of a large download goes on the next time.
+                // Keep the part of a large download to resume it in the next run.
                 if failed.isEmpty { state.removeParts() }
                 return summary
             }
@@ -86,7 +86,7 @@ actor SyncSession {
         return summary
     }
 
-    /// Records what a process had made when it was killed. Nothing but a download makes a file of its number and time.
+    /// Records steps that a killed process had completed. Only a download creates a file with its number and time.
     private func completeSteps() async throws {
         for (path, expectation) in expected {
             let isDone: Bool
@@ -95,7 +95,7 @@ actor SyncSession {
             case (.local, .file(let here, _, _)): isDone = local.isStill(.file(here), at: path)
             case (.remoteFolder, _):
                 isDone = try await remote.isFolder(path)
-                // It may be somebody else's, with something in it.
+                // The folder may be another user's, with contents.
                 doubted.insert(path)
             case (.upload, _): continue
             }
@@ -103,11 +103,11 @@ actor SyncSession {
         }
     }
 
-    /// Uploads that were under way when a run before was killed, or lost the server.
+    /// Undoes uploads that were running when an earlier run was killed or lost the server.
     private func undoUploads() async throws {
         for (upload, begun) in uploads {
             do {
-                // The last look is everywhere.
+                // The last check covers everything.
                 if Self.isOver(begun) { isListingDue = true }
                 try await undo(upload, isOver: false)
             } catch let error as PydioError where error.concernsOnePath {
@@ -122,9 +122,9 @@ actor SyncSession {
         refuse(PydioSyncRefusal(upload.path, "an unfinished upload cannot be cleaned up: \(error)"))
     }
 
-    /// Like that, for uploads whose folder was moved meanwhile, as the listing shows.
+    /// Undoes uploads whose folder was moved meanwhile, according to the listing.
     ///
-    /// - Returns: Whether there was anything, so that another listing is needed.
+    /// - Returns: Whether there were any, so that another listing is needed.
     private func undoMovedUploads() async throws -> Bool {
         for (upload, begun) in uploads {
             do {
@@ -142,7 +142,7 @@ actor SyncSession {
         return !doubted.isEmpty
     }
 
-    /// What a run would do now, as far as can be told before. Changes nothing.
+    /// Returns the steps that a run would perform now, as far as known in advance. Changes nothing.
     func plan() async throws -> SyncPlan {
         let here = try local.scan(records)
         scanned = here.nodes
@@ -151,7 +151,7 @@ actor SyncSession {
         return SyncPlan(SyncInput(here, there, records, excluding: failed, remote, options))
     }
 
-    /// The plan of a folder that has never been synced.
+    /// Returns the plan for a folder that has never been synced.
     static func firstPlan(
         _ local: LocalFolder, _ remote: RemoteFolder, _ options: PydioSyncOptions,
         _ refuse: (PydioSyncRefusal) -> Void
@@ -164,7 +164,7 @@ actor SyncSession {
 
     static var day: String { Date().formatted(.iso8601.year().month().day()) }
 
-    /// - Returns: Whether both sides are the same now.
+    /// - Returns: Whether both sides are now in sync.
     private func carryOut(_ steps: [PydioSyncStep]) async throws -> Bool {
         var isSettled = true
         for step in steps {
@@ -198,7 +198,7 @@ actor SyncSession {
         return isSettled
     }
 
-    /// Whether a server refused a step because something else is there by now.
+    /// Returns whether a server refused a step because something else is there now.
     private func hasChanged(since step: PydioSyncStep, _ error: PydioError) async throws -> Bool {
         guard error.code == .errorResponse else { return false }
         switch (try await remote.find(step.syncPath), step.remote) {
@@ -211,7 +211,7 @@ actor SyncSession {
         }
     }
 
-    /// Says it once a run.
+    /// Reports a refusal once per run.
     private func refuse(_ refusal: PydioSyncRefusal) {
         guard refused.insert(refusal).inserted else { return }
         summary.refused.append(refusal)
@@ -220,7 +220,8 @@ actor SyncSession {
 
     // MARK: State
 
-    /// - Parameter isGoneThere: Whether what is forgotten was deleted on the server, so that nothing else is there either.
+    /// - Parameter isGoneThere: Whether the forgotten paths were deleted on the server, so that nothing else is there
+    ///   either.
     func settle(
         _ new: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending upload: SyncUpload? = nil,
         isGoneThere: Bool = false
@@ -257,18 +258,18 @@ actor SyncSession {
         uploads[upload] = now
     }
 
-    /// Seconds after which a server does nothing any more of what it was asked for by a client that has gone.
+    /// Seconds after which a server no longer processes a request of a client that has gone.
     private static let longestRequest: TimeInterval = 600
 
-    /// Removes what an upload has left on the server under temporary names. If the former file was being replaced, it
-    /// gets its name back, unless there is a file of that name by now.
+    /// Removes an upload's leftovers on the server under temporary names. If the old file was being replaced, it gets
+    /// its name back, unless that is taken by now.
     ///
-    /// - Parameter isOver: Whether the server has answered everything. Otherwise something may come late, and is
-    ///   looked for again by the next runs.
+    /// - Parameter isOver: Whether the server has answered everything. Otherwise leftovers may appear late, and the
+    ///   next runs check again.
     func undo(_ upload: SyncUpload, isOver: Bool) async throws {
         let folder = upload.path.parent
         guard let paths = try await remote.paths(in: folder) else {
-            // It was moved or deleted: what is in it now is found by listing everything.
+            // It was moved or deleted: a complete listing finds its contents.
             try await settleExpected(upload, [])
             isListingDue = true
             return
@@ -278,7 +279,7 @@ actor SyncSession {
         if isOver { try settle([:], ending: upload) }
     }
 
-    /// - Parameter paths: What is in the folder.
+    /// - Parameter paths: The contents of the folder.
     private func remove(_ upload: SyncUpload, from folder: SyncPath, _ paths: Set<SyncPath>) async throws {
         let old = folder.appending(upload.old)
         if paths.contains(old) {
@@ -293,8 +294,8 @@ actor SyncSession {
         }
     }
 
-    /// An upload whose temporary name is gone has got its own: even if the local file is another one by now, what is on
-    /// the server is nobody else's change.
+    /// Records an upload whose temporary name is gone, because it was renamed: even if the local file has changed by
+    /// now, the file on the server is not another user's change.
     private func settleExpected(_ upload: SyncUpload, _ names: Set<SyncPath>) async throws {
         let path = upload.path
         guard let expectation = expected[path], expectation.effect == .upload(upload.id),
@@ -311,7 +312,7 @@ actor SyncSession {
 
     // MARK: The server's side
 
-    /// By the server's log of changes where it keeps one, else by listing everything.
+    /// Returns the server's tree, by its change log if it has one, otherwise by listing everything.
     private func remoteTree() async throws -> SyncRemoteTree {
         let changes = options.usesChangesFeed ? try await remote.changes(since: sequence ?? 0) : nil
         let feed = changes.flatMap { changes in
@@ -322,11 +323,11 @@ actor SyncSession {
         let tree = try await remote.tree(feed == nil ? [:] : known, after: feed, listsAll: listsAll, refuse)
         (doubted, isListingDue) = ([], false)
         temporaries = uploads.isEmpty ? [] : tree.nodes.keys.filter { SyncUpload.isTemporary($0.name) }
-        // What could not be listed is to be tried again, which the log knows nothing of.
+        // Folders that could not be listed must be retried, which the log doesn't show.
         let isWhole = tree.unlisted.allSatisfy { remote.place($0) == PydioRecycleBin.usualPath }
         hasListedAll = listsAll && isWhole
         let place = isWhole ? changes?.lastSequence : nil
-        // Without a log, the next listing begins anew.
+        // Without a log, the next listing starts over.
         let kept = place == nil ? [:] : tree.nodes
         let listed = place == nil ? nil : listsAll ? Date() : self.listed
         if place != sequence || kept != known || listed != self.listed {
@@ -336,7 +337,7 @@ actor SyncSession {
         return tree
     }
 
-    /// Also if the clock was set back.
+    /// Whether the last complete listing is too old, or newer because the clock was set back.
     private var isListingOld: Bool {
         listed.map { abs($0.timeIntervalSinceNow) >= options.fullListingInterval / .seconds(1) } ?? true
     }
@@ -356,7 +357,7 @@ extension SyncInput {
 }
 
 extension PydioSyncStep.Kind {
-    /// For people.
+    /// A name for people.
     fileprivate var name: String {
         switch self {
         case .makeLocalFolder: "creating the folder here"

@@ -1,6 +1,6 @@
 import PydioSDK
 
-/// The state cannot be used: no step can be done, since none could be recorded.
+/// The state is unusable: no step can be done, since none could be recorded.
 struct SyncStateFailure: Error {
     let message: String
 
@@ -12,12 +12,12 @@ struct SyncStateFailure: Error {
 }
 
 extension PydioError {
-    /// Whether it says nothing of other files.
+    /// Whether the error doesn't concern other files.
     var concernsOnePath: Bool {
         [.errorResponse, .file, .tooLarge, .notAZipFileResponse, .invalidArgument, .http(status: 404)].contains(code)
     }
 
-    /// A failure of the system's.
+    /// Returns the error for a failed system call on a file.
     static func ofFile(_ what: String, errno code: Int32) -> PydioError {
         PydioError(.file, "\(what): \(String(cString: strerror(code)))")
     }

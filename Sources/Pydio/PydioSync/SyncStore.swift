@@ -7,14 +7,14 @@ import PydioSDK
     #error("PydioSync needs the package trait SQLiteStores, which is on by default")
 #endif
 
-/// The record that is true if a step has taken effect. A process that is killed cannot tell.
+/// The record to keep if a step has taken effect, which a killed process cannot store.
 struct SyncExpectation: Hashable, Sendable {
-    /// What the step makes.
+    /// The node that the step creates.
     enum Effect: Hashable, Sendable {
-        /// A file or folder on this side.
+        /// A local file or folder.
         case local
         case remoteFolder
-        /// By its id.
+        /// An upload, by its id.
         case upload(String)
     }
 
@@ -23,7 +23,7 @@ struct SyncExpectation: Hashable, Sendable {
 }
 
 extension SyncExpectation.Effect {
-    /// As the database has it.
+    /// Creates a value from its form in the database.
     fileprivate init(stored: String?) {
         switch stored {
         case nil: self = .local
@@ -41,19 +41,20 @@ extension SyncExpectation.Effect {
     }
 }
 
-/// What a sync remembers, in one SQLite database. Each call is one transaction: what it has returned from is there
-/// after the process was killed. A power cut may take the last ones back, each as a whole; the files are then compared.
+/// The state of a sync, in one SQLite database. Each call is one transaction, whose changes persist after it has
+/// returned, even if the process is killed. A power failure may revert the last transactions, each as a whole; the
+/// files are then compared.
 final class SyncStore: Sendable {
     struct Contents: Sendable {
-        /// What was the same on both sides after the last step for each path.
+        /// The state of both sides after the last step for each path.
         var records: [SyncPath: SyncRecord] = [:]
-        /// What was in the folder on the server at ``sequence``.
+        /// The contents of the folder on the server at ``sequence``.
         var remote: [SyncPath: SyncNode] = [:]
-        /// A place in the server's log of changes; nil if it keeps none, or not everything could be listed.
+        /// A position in the server's change log; `nil` if it has none, or not everything could be listed.
         var sequence: Int64?
-        /// When everything on the server was last listed; nil if it never was, or is due.
+        /// The time of the last complete listing of the server; `nil` if there was none, or one is due.
         var listed: Date?
-        /// Uploads of which something may be left, and when they began.
+        /// Uploads that may have leftovers, and their start times.
         var uploads: [SyncUpload: Date] = [:]
         var expected: [SyncPath: SyncExpectation] = [:]
     }
@@ -61,7 +62,7 @@ final class SyncStore: Sendable {
     private let database: DatabaseQueue
 
     /// - Parameters:
-    ///   - identity: What is synced with the folder: a state of something else is refused.
+    ///   - identity: The identity of the synced folders: the state of others is refused.
     init(_ file: String, identity: String) throws(SyncStateFailure) {
         do {
             var configuration = Configuration()
@@ -69,7 +70,7 @@ final class SyncStore: Sendable {
             configuration.journalMode = .wal
             configuration.busyMode = .timeout(5)
             configuration.prepareDatabase { database in
-                // The lock file keeps other syncs away; this also saves the shared memory.
+                // The lock file already excludes other syncs; this also avoids the shared memory.
                 try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
             }
             database = try DatabaseQueue(path: file, configuration: configuration)
@@ -95,7 +96,7 @@ final class SyncStore: Sendable {
         }
     }
 
-    /// The tables. What was released is never changed, only migrated. Folders have no size.
+    /// The tables. A released schema is never changed, only migrated. Folders have no size.
     private static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
@@ -200,13 +201,13 @@ final class SyncStore: Sendable {
 
     // MARK: Writing
 
-    /// Both sides are the same at these paths, or nothing is there on either side.
+    /// Records that both sides are in sync at these paths, or that nothing is there on either side.
     ///
     /// - Parameters:
-    ///   - forgotten: With everything in them.
-    ///   - ended: An upload of which nothing is left.
-    ///   - isGoneThere: Whether what is forgotten is no longer remembered of the server either.
-    ///   - remembersRemote: Whether to remember the rest of the server, too, whose log may never tell of it.
+    ///   - forgotten: The removed paths, with everything in them.
+    ///   - ended: An upload without leftovers.
+    ///   - isGoneThere: Whether to also remove the forgotten paths from the remembered server contents.
+    ///   - remembersRemote: Whether to also store the records' remote nodes, which the server's log may never report.
     func settle(
         _ records: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending ended: SyncUpload? = nil,
         isGoneThere: Bool, remembersRemote: Bool
@@ -215,7 +216,7 @@ final class SyncStore: Sendable {
         try perform { database in
             for path in forgotten {
                 for table in isGoneThere ? ["record", "remote"] : ["record"] {
-                    // The character after a slash is 0.
+                    // The character after a slash is the digit 0.
                     try database.execute(
                         sql: "DELETE FROM \(table) WHERE path = ? OR (path > ? AND path < ?)",
                         arguments: [path.text, path.text + "/", path.text + "0"])
@@ -230,7 +231,7 @@ final class SyncStore: Sendable {
         }
     }
 
-    /// - Parameter expectation: Nil takes back what was expected.
+    /// - Parameter expectation: The expectation; `nil` removes the current one.
     func expect(_ expectation: SyncExpectation?, at path: SyncPath) throws(SyncStateFailure) {
         try perform { database in
             guard let expectation else { return try Self.delete(path, in: database) }
@@ -267,12 +268,12 @@ final class SyncStore: Sendable {
         try database.execute(sql: "DELETE FROM expected WHERE path = ?", arguments: [expected.text])
     }
 
-    /// Remembers what is on the server.
+    /// Stores the contents of the server.
     ///
     /// - Parameters:
-    ///   - old: What was remembered before.
-    ///   - sequence: The place in the log of changes that it was listed after; nil remembers nothing.
-    ///   - listed: When everything was last listed; nil if that is due.
+    ///   - old: The previously stored contents.
+    ///   - sequence: The position in the change log before the listing; `nil` stores nothing.
+    ///   - listed: The time of the last complete listing; `nil` if one is due.
     func setRemote(
         _ nodes: [SyncPath: SyncNode], insteadOf old: [SyncPath: SyncNode], at sequence: Int64?, listed: Date?
     ) throws(SyncStateFailure) {

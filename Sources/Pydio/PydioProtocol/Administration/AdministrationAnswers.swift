@@ -1,20 +1,20 @@
 import Foundation
 
-/// One page of a list of the server's own: users, groups, workspaces.
+/// One page of the server's own lists: users, groups, workspaces.
 package struct AdministrationPage: Sendable {
     package let entries: [XMLNode]
-    /// Pages of the whole list.
+    /// The number of pages of the whole list.
     package let total: Int
 }
 
-/// What is known of a user's account besides the list.
+/// Details of a user's account that are not in the list.
 package struct UserLock: Hashable, Sendable {
     /// Whether the user may not log in.
     package let isLocked: Bool
 }
 
 extension AnswerRecogniser where Value == AdministrationPage {
-    /// The newer versions say what the list is of, the older ones do not.
+    /// A page of a list. Newer versions name the kind of list, older ones do not.
     package static let administrationPage = Self("the request for a list of the server's own") { body in
         guard let root = body.root, root.name == "tree" else { return .other }
         let total = root.child("pagination").flatMap { $0["total"] }.flatMap { Int($0) } ?? 1
@@ -23,12 +23,12 @@ extension AnswerRecogniser where Value == AdministrationPage {
 }
 
 extension AnswerRecogniser where Value == XMLNode {
-    /// A message of success, wherever in the document: what is to be listed anew may come before.
+    /// A success message anywhere in the document: instructions to reload may come before it.
     ///
     /// - Parameter operation: Completes "the server cannot".
     package static func administration(_ operation: String) -> Self {
         Self("the request to \(operation)") { body in
-            // What a version does not have, or what is not for the user, is answered with nothing.
+            // Servers send an empty answer for operations that their version lacks or the user is not permitted.
             if body.isBlank { return .unsupported(operation) }
             guard let root = body.root, root.name == "tree" else { return .other }
             let messages = root.children("message")
@@ -39,7 +39,7 @@ extension AnswerRecogniser where Value == XMLNode {
 }
 
 extension AnswerRecogniser where Value == UserLock? {
-    /// The answer to `edit_role` of a user; nil if the version does not say.
+    /// The answer to `edit_role` of a user; `nil` if the version doesn't report the lock.
     package static let userLock = Self("the request for a user's lock") { body in
         if body.isBlank { return .value(nil) }
         guard let object = body.json as? [String: Any], let user = object["USER"] as? [String: Any] else {
@@ -51,7 +51,7 @@ extension AnswerRecogniser where Value == UserLock? {
 }
 
 extension WorkspaceResponse {
-    /// An entry of the server's list of all workspaces; nil if it is something else.
+    /// Reads an entry of the server's list of all workspaces; returns `nil` if it is something else.
     package init?(administrationEntry entry: XMLNode) {
         guard let id = entry["repository_id"], !id.isEmpty else { return nil }
         func text(_ name: String) -> String? { entry[name].flatMap { $0.isEmpty ? nil : $0 } }

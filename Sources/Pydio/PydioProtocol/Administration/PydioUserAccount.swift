@@ -2,28 +2,28 @@
 public struct PydioUserAccount: Sendable, Hashable {
     /// The name that the user logs in with.
     public let userId: String
-    /// The name that others see, if it is another.
+    /// The name that others see, if different.
     public let displayName: String?
-    /// Whether the user may administer the server.
+    /// Whether the user is an administrator of the server.
     public let isAdministrator: Bool
-    /// Whether another user has made it, to share with.
+    /// Whether another user created the account for sharing.
     public let isGuest: Bool
-    /// The names of the roles that an administrator has given the user.
+    /// The names of the roles that an administrator has assigned to the user.
     public let roles: [String]
-    /// The group that the user is in, `/` for none.
+    /// The user's group, or `/` for none.
     public let groupPath: String
 
-    /// Whether it can be deleted: it is not that of who asks.
+    /// Whether the account can be deleted: it is not the caller's own.
     package let isEditable: Bool
 
-    /// - Returns: Nil if an entry of the server's list is something else.
+    /// - Returns: `nil` if the entry of the server's list is something else.
     package init?(_ entry: XMLNode, in group: String) {
         guard let id = entry["object_id"], !id.isEmpty, entry["ajxp_mime"]?.hasPrefix("user") == true else {
             return nil
         }
         userId = id
         displayName = entry["text"].flatMap { $0.isEmpty || $0 == id ? nil : $0 }
-        // What the list says in words is translated; its icons are not.
+        // The words in the list are translated, its icons are not.
         isAdministrator = entry["icon"]?.hasPrefix("user_admin") ?? false
         isGuest = entry["icon"]?.hasPrefix("user_child") == true || entry["shared_user"] == "true"
         roles = (entry["ajxp_roles"] ?? "").split(separator: ",").map { $0.drop { $0 == " " } }.map { String($0) }
@@ -33,7 +33,7 @@ public struct PydioUserAccount: Sendable, Hashable {
     }
 }
 
-/// What a user may do in a workspace.
+/// A user's rights in a workspace.
 public struct PydioRights: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: Int
@@ -41,42 +41,42 @@ public struct PydioRights: OptionSet, Sendable, Hashable {
     /// See `OptionSet`.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// List and download.
+    /// The right to list and download.
     public static let read = PydioRights(rawValue: 1)
-    /// Upload, change and delete.
+    /// The right to upload, change and delete.
     public static let write = PydioRights(rawValue: 2)
 
-    /// As servers write them.
+    /// The rights as servers write them.
     package var text: String { (contains(.read) ? "r" : "") + (contains(.write) ? "w" : "") }
 }
 
-/// A workspace to be created by an administrator.
+/// A workspace for an administrator to create.
 public struct CreateWorkspaceRequestParams: PydioRequestParams, Hashable {
-    /// Its name for people.
+    /// The display name of the workspace.
     public var label: String
-    /// The folder that its files are kept in, on the server's disk or in words that its driver knows.
+    /// The folder of its files, on the server's disk or in the form of its driver.
     public var path: String
-    /// What kind of store it is: the server's name of a plugin without `access.`. Default: files on the server's disk.
+    /// The kind of storage: the server's name of a plugin without `access.`. Default: files on the server's disk.
     public var driver = "fs"
-    /// Its name in URLs. Nil: what the server makes of the label.
+    /// The name in URLs. If `nil`, the server derives it from the label.
     public var slug: String?
-    /// What it is for.
+    /// A description of its purpose.
     public var summary = ""
     /// Whether the server creates the folder if there is none. Default: yes.
     public var createsFolder = true
-    /// The name of its recycle bin. Nil: none; deleted files are then gone. Default: `recycle_bin`.
+    /// The name of its recycle bin. If `nil`, there is none, and deletions are permanent. Default: `recycle_bin`.
     public var recycleBin: String? = "recycle_bin"
-    /// What all users may do in it. Default: nothing; who creates it may do everything.
+    /// The rights of all users in it. Default: none; its creator has all rights.
     public var defaultRights: PydioRights = []
-    /// Further parameters; these win over those above. Options of the driver begin with `DRIVER_OPTION_`.
+    /// Additional parameters, which override those above. Options of the driver begin with `DRIVER_OPTION_`.
     public var additional: [String: PydioParameter] = [:]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(label: String, path: String) {
         (self.label, self.path) = (label, path)
     }
 
-    /// The parameters under the names of the server.
+    /// The parameters by the server's names.
     public var dictionaryRepresentation: [String: PydioParameter] {
         var values: [String: PydioParameter] = [
             "DISPLAY": .text(label), "DRIVER": .text(driver), "DRIVER_OPTION_PATH": .text(path),

@@ -1,15 +1,15 @@
 import Foundation
 package import Transport
 
-/// An answer with its document read once, for whoever is to recognise it.
+/// An answer whose document is parsed once, for all recognizers.
 package struct AnswerBody: Sendable {
     package let status: Int
-    /// Status and header fields alone.
+    /// Only the status and header fields.
     package let head: HTTPResponse
-    /// Lower case, without parameters.
+    /// The type in lower case, without parameters.
     package let mimeType: String
     package let bytes: [UInt8]
-    /// The document of an answer that says it is XML; nil of others.
+    /// The document of an answer declared as XML; `nil` for others.
     package let document: Result<XMLNode, XMLReader.Failure>?
 
     package init(_ response: HTTPResponse, limits: XMLLimits = XMLLimits()) {
@@ -25,28 +25,27 @@ package struct AnswerBody: Sendable {
         }
     }
 
-    /// The root of the document.
     package var root: XMLNode? { try? document?.get() }
 
-    /// As text, without white space around it.
+    /// The body as text, without surrounding white space.
     package var text: String {
         String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Nothing but white space.
+    /// Whether the body consists only of white space.
     package var isBlank: Bool { bytes.allSatisfy { $0 == 0x20 || (0x09...0x0D).contains($0) } }
 
-    /// As JSON: an object or an array. The type is not asked for: versions differ.
+    /// The body as a JSON object or array. Ignores the declared type, since versions differ.
     package var json: Any? { try? JSONSerialization.jsonObject(with: Data(bytes)) }
 
-    /// What the REST interface says of a failure; nil if the answer is something else.
+    /// The REST interface's message for a failure; `nil` if the answer is something else.
     var jsonMessage: String? {
         mimeType == "application/json" ? (json as? [String: Any])?["message"] as? String : nil
     }
 
-    // MARK: The seed's first two recognisers (5.1, 5.2)
+    // MARK: The seed's first two recognizers (5.1, 5.2)
 
-    /// Whether the server wants a login: the element comes first, or the list of workspaces is empty.
+    /// Whether the server requires a login: the element comes first, or the list of workspaces is empty.
     package var isNotAuthorized: Bool {
         guard let root else { return false }
         switch root.name {
@@ -58,10 +57,10 @@ package struct AnswerBody: Sendable {
         }
     }
 
-    /// The text of an error that a page shows, which PHP sends when it fails in the middle of its work.
+    /// The error text of a page that PHP sends if it fails while running.
     package var pageError: String? {
         guard (200..<300).contains(status), mimeType == "text/html" else { return nil }
-        // It comes last, behind whatever was sent before.
+        // It comes last, after any earlier output.
         let end = String(decoding: bytes.suffix(16_384), as: UTF8.self)
         guard let match = end.firstMatch(of: /displayMessage\(\s*["']ERROR["']\s*,\s*(["'])((?:\\.|(?!\1)[^\\])*)\1/)
         else { return nil }

@@ -1,34 +1,35 @@
 package import Transport
 
-/// What an answer turned out to be; tried in the order of the cases (section 5).
+/// A recognized answer. Cases are tried in order (section 5).
 package enum PydioAnswer<Value: Sendable>: Sendable {
-    /// The server wants a login.
+    /// The server requires a login.
     case notAuthorized
     /// The server's error message.
     case serverError(PydioError)
-    /// What was asked for.
+    /// The requested value.
     case value(Value)
     /// Anything else.
     case unexpected(PydioError)
 }
 
-/// Knows the answer to one kind of request.
+/// Recognizes the answer to one kind of request.
 package struct AnswerRecogniser<Value: Sendable>: Sendable {
     package enum Match: Sendable {
         case value(Value)
-        /// The server's own words for why not, as text instead of a document.
+        /// The server's own error message, as text instead of a document.
         case serverError(String)
-        /// It is of the right kind, but what is wanted is not in it.
+        /// The answer is of the right kind, but lacks the value.
         case incomplete
-        /// How servers answer what they, or the user's account, do not have. The words complete "the server cannot".
+        /// The answer of servers for an operation that they don't offer, or not for this user. The text completes "the
+        /// server cannot".
         case unsupported(String)
-        /// It is something else.
+        /// The answer is something else.
         case other
     }
 
-    /// For messages: what was asked for.
+    /// The requested object, for messages.
     private let subject: String
-    /// What not every server has: those without it answer nothing.
+    /// The operation, if not every server has it: those without it send an empty answer.
     private let operation: OptionalOperation?
     private let match: @Sendable (AnswerBody) -> Match
 
@@ -41,7 +42,7 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
         self.match = match
     }
 
-    /// - Parameter secrets: Texts that no error may quote.
+    /// - Parameter secrets: The texts that no error may quote.
     package func read(
         _ response: HTTPResponse, limits: XMLLimits = XMLLimits(), secrets: [String] = []
     ) -> PydioAnswer<Value> {
@@ -67,7 +68,7 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
         }
     }
 
-    /// The same for another value.
+    /// Returns a recognizer for a transformed value.
     package func map<New: Sendable>(_ transform: @escaping @Sendable (Value) -> New) -> AnswerRecogniser<New> {
         AnswerRecogniser<New>(subject, of: operation) { [match] body in
             switch match(body) {
@@ -82,7 +83,7 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
 }
 
 extension AnswerRecogniser.Match {
-    /// What was found; if nothing, the answer is something else.
+    /// Creates a match for a value; if `nil`, the answer is something else.
     package init(_ value: Value?) {
         if let value { self = .value(value) } else { self = .other }
     }

@@ -2,11 +2,11 @@ import Basics
 package import Foundation
 package import Transport
 
-/// What tells a download from an answer about one (6.6).
+/// Distinguishes a download from another answer (6.6).
 package enum Download {
-    /// By the head alone. Documents, pages and texts of errors are none.
+    /// Returns whether an answer is a download, by its head. Documents, pages and error texts are not.
     package static func isDownload(_ head: HTTPResponse) -> Bool {
-        // A part has no type of its own on old servers.
+        // Old servers don't set a type for a range.
         if head.status == 206 { return true }
         guard head.status == 200 else { return false }
         let type = (head.fields["Content-Type"] ?? "").prefix { $0 != ";" }.filter { !$0.isWhitespace }.lowercased()
@@ -17,21 +17,20 @@ package enum Download {
 }
 
 extension AnswerRecogniser where Value == Data {
-    /// A download in memory.
     package static let downloadedBytes = Self("the download") { body in
         body.document == nil && Download.isDownload(body.head) ? .value(Data(body.bytes)) : .other
     }
 }
 
 extension AnswerRecogniser where Value == HTTPResponse {
-    /// The head of a download whose bytes are in a file by now.
+    /// The head of a download whose bytes are already in a file.
     package static let downloadHead = Self("the download") { body in
         Download.isDownload(body.head) ? .value(body.head) : .other
     }
 }
 
 extension PydioError {
-    /// What an answer is to who waits for a download.
+    /// The error for an answer received instead of a download.
     package var insteadOfDownload: PydioError {
         guard code == .receivedNotExpectedAnswer else { return self }
         var error = PydioError(.notAZipFileResponse, "the server did not send what was to be downloaded; " + message)

@@ -1,18 +1,18 @@
 import Foundation
 
 extension AnswerRecogniser where Value == [NodeResponse] {
-    /// What was found: nodes without a folder around them.
+    /// The results of a search: nodes without an enclosing folder.
     package static let searchResults = Self("the search", of: .search) { body in
         guard let root = body.root, root.name == "tree" else { return .other }
         let nodes = root.children("tree")
-        // A server that is still making its index says so as if all were well.
+        // A server that is still building its index reports that like a success.
         if nodes.isEmpty, let message = root.child("message") { return .serverError(message.text) }
         return Match(nodes: nodes)
     }
 }
 
 extension AnswerRecogniser where Value == [PydioActivity]? {
-    /// The feed; nil if it was answered with nothing, as by older servers when there are no activities.
+    /// The feed; `nil` for an empty answer, which older servers send if there are no activities.
     package static let activities = Self("the request for activities") { body in
         if body.isBlank { return .value(nil) }
         guard let root = body.root, root.name == "tree" else { return .other }
@@ -35,7 +35,7 @@ extension AnswerRecogniser.Match where Value == [NodeResponse] {
 }
 
 extension AnswerRecogniser where Value == PydioSuccessResponse {
-    /// A message of success, what has changed, or what is to be listed again: servers differ.
+    /// A success message, the changes, or an instruction to reload: servers differ.
     package static func done(_ operation: OptionalOperation) -> Self {
         Self(operation.rawValue, of: operation) { body in
             guard let root = body.root, root.name == "tree", !root.children.isEmpty else { return .other }
@@ -45,14 +45,14 @@ extension AnswerRecogniser where Value == PydioSuccessResponse {
 }
 
 extension AnswerRecogniser where Value == PydioNodeStat? {
-    /// The same as ``stat``, with a hash.
+    /// Like ``stat``, but with a hash.
     package static let statWithHash = Self("the request for a file's hash", of: .contentHash) { body in
         Match(stat: body)
     }
 }
 
 extension AnswerRecogniser where Value == PydioQuota {
-    /// How much is used, and of how much.
+    /// The used and total storage.
     package static let quota = Self("the request for the quota", of: .quota) { body in
         guard body.document == nil, let values = body.json as? [String: Any] else { return .other }
         return PydioQuota(json: values).map { .value($0) } ?? .incomplete
@@ -60,17 +60,16 @@ extension AnswerRecogniser where Value == PydioQuota {
 }
 
 extension AnswerRecogniser where Value == [PydioComment] {
-    /// Those on a node. What cannot be understood is left out.
+    /// The comments on a node. Invalid entries are skipped.
     package static let comments = Self("the request for comments", of: .comments) { body in
         guard body.document == nil, let json = body.json else { return .other }
-        // A database's driver may number them.
+        // Some database drivers number them.
         let rows = json as? [Any] ?? (json as? [String: Any]).map { Array($0.values) } ?? []
         return .value(rows.compactMap { ($0 as? [String: Any]).flatMap { PydioComment(json: $0) } })
     }
 }
 
 extension AnswerRecogniser where Value == PydioComment {
-    /// The one that was written.
     package static let comment = Self("the comment", of: .comments) { body in
         guard body.document == nil, let values = body.json as? [String: Any] else { return .other }
         return PydioComment(json: values).map { .value($0) } ?? .incomplete
@@ -78,14 +77,15 @@ extension AnswerRecogniser where Value == PydioComment {
 }
 
 extension AnswerRecogniser where Value == Void {
-    /// The end of a comment: what is left, or nothing at all; whether it is gone, only another request tells.
+    /// The answer to deleting a comment: the remaining comments, or nothing. Only another request shows whether it is
+    /// deleted.
     package static let commentRemoval = Self("the removal of a comment") { body in
         body.isBlank || body.document == nil && body.json != nil ? .value(()) : .other
     }
 }
 
 extension XMLNode {
-    /// The actions that the server offers the user, of a part of its registry.
+    /// The actions that the server offers the user, from a part of its registry.
     package var actionNames: Set<String> {
         var names: Set<String> = []
         var waiting = [self]

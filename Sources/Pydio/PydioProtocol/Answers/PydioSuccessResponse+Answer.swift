@@ -1,5 +1,5 @@
 extension PydioSuccessResponse {
-    /// - Returns: Nil unless a message of success comes first.
+    /// - Returns: `nil` unless a success message comes first.
     init?(answer root: XMLNode) {
         guard root.name == "tree", let message = root.children.first, message.name == "message",
             message["type"] == "SUCCESS"
@@ -7,7 +7,7 @@ extension PydioSuccessResponse {
         self.init(rest: root, message: message.text)
     }
 
-    /// What else is in an answer.
+    /// Reads the rest of an answer.
     init(rest root: XMLNode, message: String? = nil) {
         let diffs = root.children("nodes_diff").map { NodesDiff($0) }
         self.init(

@@ -1,17 +1,17 @@
-/// What the server says of an operation that it has carried out.
+/// The server's answer to a successful operation.
 public struct PydioSuccessResponse: Sendable, Hashable {
-    /// The server's words, for people, in the language of the user; nil if it has none.
+    /// The server's message for people, in the user's language; `nil` if there is none.
     public let message: String?
-    /// What has changed; nil if the server does not say.
+    /// The changes; `nil` if the server doesn't report them.
     public let nodesDiff: NodesDiff?
-    /// Whether messages wait for the client that polls for them.
+    /// Whether messages are waiting for a client that polls.
     public let hasWaitingMessages: Bool
 
-    /// Where the node is that was created, uploaded or renamed. Servers may change the name that they are sent, and only say
-    /// so here. Nil if the answer doesn't say.
+    /// The path of the node that was created, uploaded or renamed. Servers may change the name that they are sent, and
+    /// report that only here. `nil` if the answer doesn't contain it.
     public var newPath: String? { (nodesDiff?.added.first ?? nodesDiff?.updated.first)?.fullPath }
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(message: String? = nil, nodesDiff: NodesDiff? = nil, hasWaitingMessages: Bool = false) {
         self.message = message
         self.nodesDiff = nodesDiff

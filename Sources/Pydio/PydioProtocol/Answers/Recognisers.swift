@@ -8,19 +8,19 @@ extension AnswerRecogniser where Value == [WorkspaceResponse] {
 }
 
 extension AnswerRecogniser where Value == [NodeResponse] {
-    /// A folder with what is in it (6.2); nothing if the user may write but not read.
+    /// A folder with its entries (6.2); empty if the user may write but not read.
     package static let listing = Self("the request for a folder's contents") { body in
         Match(body.root.flatMap { NodeResponse.listing(in: $0) })
     }
 }
 
 extension AnswerRecogniser where Value == PydioSuccessResponse {
-    /// A message of success first (6.3).
+    /// A success message, which comes first (6.3).
     package static func success(of action: String) -> Self {
         Self(action) { Match($0.root.flatMap { PydioSuccessResponse(answer: $0) }) }
     }
 
-    /// The same, or an answer that says nothing.
+    /// Like `success`, but also accepts an empty answer.
     package static func successOrNothing(of action: String) -> Self {
         Self(action) { body in
             if body.isBlank { return .value(PydioSuccessResponse()) }
@@ -29,11 +29,11 @@ extension AnswerRecogniser where Value == PydioSuccessResponse {
         }
     }
 
-    /// What changed, without a message; errors are text with a number (6.7).
+    /// The changes, without a message; errors are text with a number (6.7).
     package static let upload = Self("the upload") { body in
         if let root = body.root, root.name == "tree" {
             if let answer = PydioSuccessResponse(answer: root) { return .value(answer) }
-            // Of a request that is too large for it, PHP gives the server nothing.
+            // PHP discards a request that is too large for it.
             if root.children.isEmpty, root.attributes.isEmpty { return .serverError(PydioError.lostUpload) }
             return root.children.first?.name == "nodes_diff" ? .value(PydioSuccessResponse(rest: root)) : .other
         }
@@ -43,10 +43,10 @@ extension AnswerRecogniser where Value == PydioSuccessResponse {
         return .serverError(body.text)
     }
 
-    /// A sentence, or a number that says why not (section 7).
+    /// A sentence, or a number for the reason of a failure (section 7).
     package static let putContent = Self("the new content of a file") { body in
         guard body.mimeType == "text/plain", !body.isBlank, !body.text.hasPrefix("<") else {
-            // A page, or nothing, is what a server or a proxy sends that has failed.
+            // A failed server or proxy sends a page, or nothing.
             return Match(body.root.flatMap { PydioSuccessResponse(answer: $0) })
         }
         switch body.text {
@@ -58,12 +58,12 @@ extension AnswerRecogniser where Value == PydioSuccessResponse {
 }
 
 extension AnswerRecogniser where Value == Data {
-    /// Bytes of any type but a document's.
+    /// Bytes of any type other than a document.
     package static func bytes(of action: String) -> Self {
         Self(action) { $0.document == nil && $0.mimeType != "text/html" ? .value(Data($0.bytes)) : .other }
     }
 
-    /// JSON as it is.
+    /// Unmodified JSON.
     package static func json(of action: String) -> Self {
         Self(action) { $0.document == nil && $0.json != nil ? .value(Data($0.bytes)) : .other }
     }
@@ -75,7 +75,7 @@ extension AnswerRecogniser where Value == Data {
 }
 
 extension AnswerRecogniser where Value == Void {
-    /// Nothing, or a document without an error.
+    /// An empty answer, or a document without an error.
     package static func nothing(for action: String) -> Self {
         Self(action) { $0.isBlank || $0.root != nil ? .value(()) : .other }
     }
@@ -100,7 +100,7 @@ extension AnswerRecogniser where Value == [PydioBookmark] {
 }
 
 extension AnswerRecogniser where Value == PydioNodeStat? {
-    /// What the server's file system says of a node; nil if there is none (section 7).
+    /// A node's properties in the server's file system; `nil` if there is no such node (section 7).
     package static let stat = Self("the request for a node's properties") { Match(stat: $0) }
 }
 
@@ -110,7 +110,7 @@ extension AnswerRecogniser.Match where Value == PydioNodeStat? {
             self = .other
             return
         }
-        // An empty list is how PHP writes an empty object, too.
+        // PHP also writes an empty object as an empty list.
         if let list = json as? [Any], list.isEmpty {
             self = .value(nil)
         } else if let values = json as? [String: Any] {
@@ -122,7 +122,7 @@ extension AnswerRecogniser.Match where Value == PydioNodeStat? {
 }
 
 extension AnswerRecogniser where Value == [ChannelMessage] {
-    /// What waited in a mailbox; an empty answer is nothing (8.1).
+    /// The messages that waited in a mailbox; none if the answer is empty (8.1).
     package static let messages = Self("the request for messages") { body in
         if body.isBlank { return .value([]) }
         return Match(body.root.flatMap { ChannelMessage.list(in: $0) })

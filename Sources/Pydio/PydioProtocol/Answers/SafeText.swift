@@ -1,9 +1,9 @@
 import Basics
 import Foundation
 
-/// What may be quoted of what a server sent.
+/// Text from a server that is safe to quote.
 enum SafeText {
-    /// One line of at most `limit` characters, as ``PeerText`` makes it, without any of `secrets`.
+    /// Returns one line of at most `limit` characters, as created by ``PeerText``, without any of `secrets`.
     static func cleaned(_ text: String, limit: Int, without secrets: [String]) -> String {
         var result = text
         for secret in secrets where secret.count >= 3 { result = result.replacing(secret, with: "…") }
@@ -11,9 +11,9 @@ enum SafeText {
         return PeerText(words).line(limit: limit)
     }
 
-    /// The same of a page: without markup, scripts and styles.
+    /// Returns the cleaned text of a page, without markup, scripts and styles.
     static func words(ofPage bytes: [UInt8], limit: Int, without secrets: [String]) -> String {
-        // Cut before anything else is done with it, but far behind what can be shown.
+        // Truncate first, but far beyond the length that can be shown.
         var rest = Substring(String(decoding: bytes.prefix(16_384), as: UTF8.self))
         var text = ""
         while let tag = rest.firstIndex(of: "<") {

@@ -3,7 +3,7 @@ import Foundation
 /// The answer to `get_seed` (4.1).
 package struct SeedResponse: Hashable, Sendable {
     package let seed: String
-    /// Whether a captcha is to be solved before the login.
+    /// Whether a captcha must be solved before the login.
     package let needsCaptcha: Bool
 }
 
@@ -56,7 +56,7 @@ extension AnswerRecogniser where Value == String {
 }
 
 extension AnswerRecogniser where Value == Void {
-    /// The answer to `pass_change` (section 7). Some versions say `SUCCESS` behind an error, too.
+    /// The answer to `pass_change` (section 7). Some versions also send `SUCCESS` after an error.
     package static let passwordChange = Self("the change of the password") { body in
         if body.isBlank { return .unsupported("change the password") }
         guard body.document == nil else { return .other }
@@ -76,7 +76,7 @@ extension AnswerRecogniser where Value == Void {
 }
 
 extension AnswerRecogniser where Value == KeystoreToken? {
-    /// The answer to `keystore_generate_auth_token`; nil if the server gives none (11.1).
+    /// The answer to `keystore_generate_auth_token`; `nil` if the server has no key pairs (11.1).
     package static let keystoreToken = Self("the request for a key pair") { body in
         if body.isBlank { return .value(nil) }
         guard body.bytes.count <= 10_000, let object = body.json as? [String: Any], let token = object["t"] as? String,

@@ -1,9 +1,9 @@
 package import Basics
 package import Transport
 
-/// The requests of an attempt and what their answers lead to.
+/// The requests of an attempt, and the steps that follow from their answers.
 extension AuthorizationMachine {
-    /// The request of an order, and what it is authorised by; nil if the attempt is over.
+    /// Returns the request of an order, and its authorization; `nil` if the attempt is over.
     package func request(for order: Order, now: MonotonicInstant) -> (PydioRequest, RequestPass)? {
         guard let attempt, attempt.id == order.attempt else { return nil }
         let session = RequestPass.session(cookies: cookies.field(now: now), secureToken: secureToken)
@@ -30,17 +30,17 @@ extension AuthorizationMachine {
         }
     }
 
-    /// Whether a request shows the password to whoever listens on the way.
+    /// Returns whether a request exposes the password to eavesdroppers.
     package func showsPassword(_ order: Order) -> Bool {
         order.step == .keystore || order.step == .login && seed == PasswordHash.clearSeed
     }
 
-    /// Others may be logging in at the same time, so that a refusal may have to do with them: it is tried once more.
+    /// Allows one retry of a refused login: other processes may be logging in at the same time and cause the refusal.
     package mutating func allowRepetition(of order: Order) {
         if attempt?.id == order.attempt { attempt?.mayRepeat = true }
     }
 
-    /// Ends an attempt with a session that another process has got meanwhile.
+    /// Ends an attempt with a session that another process has obtained meanwhile.
     package mutating func adopt(_ session: KeptSession, for order: Order) -> Progress {
         guard attempt?.id == order.attempt else { return .none }
         cookies.removeAll()
@@ -49,12 +49,12 @@ extension AuthorizationMachine {
         return done()
     }
 
-    /// The request could not be made.
+    /// Handles a request that could not be made.
     package mutating func failed(_ order: Order, _ error: PydioError) -> Progress {
         attempt?.id == order.attempt ? fail(error) : .none
     }
 
-    /// The answer to an order.
+    /// Handles the answer to an order.
     ///
     /// - Parameter seconds: The time of day, since 1970.
     package mutating func answered(
@@ -95,7 +95,7 @@ extension AuthorizationMachine {
         return .failed(error)
     }
 
-    /// It is for the cookie alone: logged out or in, and whatever is said of the token.
+    /// Handles the answer to a ping, which is only for the cookie: logged out or in, and regardless of the token.
     private mutating func pinged(_ body: AnswerBody) -> Progress {
         switch body.status {
         case 200..<300, 401: next(.getSeed)
@@ -130,7 +130,7 @@ extension AuthorizationMachine {
         }
     }
 
-    /// Only who gets the password in any case is asked for a pair.
+    /// Returns whether to request a key pair: only from a server that receives the password anyway.
     private func wantsPair(seed: String) -> Bool {
         attempt?.kind == .automatic && seed == PasswordHash.clearSeed && !hasNoPairs
             && attempt?.hasAskedForPair != true && attempt?.captcha == nil
@@ -146,7 +146,7 @@ extension AuthorizationMachine {
             if case .notAuthorized = answer { return fail(.refusedLogin(.refused)) }
             return fail(.unsupported("it gives no key pairs", status: body.status))
         }
-        // A refusal may be meant for the way the password came: web servers drop it. The login tells.
+        // A refusal may only concern how the password was sent, since web servers drop it. The login will show.
         if case .notAuthorized = answer {} else { hasNoPairs = body.status < 500 }
         return seed == nil ? next(.ping) : next(.login)
     }
@@ -176,7 +176,7 @@ extension AuthorizationMachine {
         }
     }
 
-    /// What the server does not remember is forgotten here, too.
+    /// Handles the answer to a login by cookie. Also deletes here what the server no longer remembers.
     private mutating func rememberedAnswered(_ answer: PydioAnswer<LoginResponse>) -> Progress {
         switch answer {
         case .value(let response) where response.result == .success:
@@ -189,7 +189,7 @@ extension AuthorizationMachine {
         }
     }
 
-    /// An error where none can be but for the token: the session has another one (4.5).
+    /// Handles an error that only the token can cause: the session has another one (4.5).
     private mutating func refusedForToken(_ error: PydioError) -> Progress {
         guard attempt?.hasAskedForToken == true else {
             attempt?.hasAskedForToken = true

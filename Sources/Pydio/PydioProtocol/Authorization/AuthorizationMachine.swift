@@ -1,33 +1,33 @@
 package import Basics
 package import Transport
 
-/// The authorisation of all calls of one server and user as a value (section 4).
+/// The authorization of all calls for one server and user, as a value (section 4).
 ///
-/// A call is sent with a ``Pass``. When the server refuses it, the first to say so starts an attempt, which all others wait
-/// for; a call with an older pass than the present one is simply sent again. If the attempt fails, so do all calls that were
-/// sent before: many with a wrong password must not be as many logins. An attempt is a row of requests:
+/// A call is sent with a ``Pass``. The first call that the server refuses starts an attempt, and all others wait for
+/// it; a call with an older pass than the current one is simply resent. If the attempt fails, so do all calls that were
+/// sent before: many calls with a wrong password must not cause as many logins. An attempt is a series of requests:
 ///
-///     not authorised ── ping ── get_seed ─┬─ keystore (seed −1) ─┬─ done
+///     not authorized ── ping ── get_seed ─┬─ keystore (seed −1) ─┬─ done
 ///                                         └──────── login ───────┘
 ///     token refused ─── get_secure_token ── done
 ///     no password ───── login by the cookie of a remembered one ── done
 ///
-/// A login that is answered with an error takes the second row once, and begins anew without cookies once.
+/// A login that fails with an error takes the second row once, and starts over without cookies once.
 package struct AuthorizationMachine: Sendable, Confidential {
-    /// What a call is sent with.
+    /// The authorization that a call is sent with.
     package struct Pass: Hashable, Sendable, Confidential {
-        /// Of the authorisation that it comes from.
+        /// The generation of the authorization that it comes from.
         package let generation: Int
         package let secureToken: String?
-        /// Nil: by the session.
+        /// The key pair; `nil` if the session authorizes the call.
         package let keystoreToken: KeystoreToken?
-        /// How many attempts had failed when it was given out.
+        /// The number of failed attempts when the pass was issued.
         let failures: Int
 
         package var description: String { "pass \(generation)" }
     }
 
-    /// Why the server refused a call.
+    /// The reason why the server refused a call.
     package enum Refusal: Hashable, Sendable {
         case notAuthorized
         case token
@@ -55,16 +55,16 @@ package struct AuthorizationMachine: Sendable, Confidential {
     }
 
     package enum CallAction: Equatable, Sendable {
-        /// Send it again with the present pass.
+        /// Resend the call with the current pass.
         case retry
-        /// Wait for the attempt that is under way.
+        /// Wait for the current attempt.
         case wait
-        /// The same, after making the first request of it.
+        /// Wait for the current attempt, after making its first request.
         case begin(Order)
         case fail(PydioError)
     }
 
-    /// A request to be made for an attempt.
+    /// A request to make for an attempt.
     package struct Order: Hashable, Sendable, CustomStringConvertible {
         package let attempt: Int
         package let step: Step
@@ -74,10 +74,10 @@ package struct AuthorizationMachine: Sendable, Confidential {
 
     package enum Progress: Equatable, Sendable {
         case send(Order)
-        /// The attempt is over; whoever waits goes on.
+        /// The attempt is over; waiters continue.
         case done
         case failed(PydioError)
-        /// It was of an attempt that does not count any more.
+        /// The order belonged to an attempt that no longer counts.
         case none
     }
 
@@ -86,33 +86,33 @@ package struct AuthorizationMachine: Sendable, Confidential {
         var step: Step
         let kind: PydioAuthentication
         var captcha: String?
-        /// A call's token was refused: a new one is all it takes.
+        /// Whether a call's token was refused, so that a new token is enough.
         var isForToken = false
-        /// Whether the token was asked for in this attempt.
+        /// Whether a token was requested in this attempt.
         var hasAskedForToken = false
-        /// Whether cookies and token were thrown away in this attempt.
+        /// Whether cookies and token were discarded in this attempt.
         var isAnew = false
-        /// Whether a pair was asked for in this attempt.
+        /// Whether a key pair was requested in this attempt.
         var hasAskedForPair = false
-        /// Whether a refused login is tried once more.
+        /// Whether to retry a refused login once.
         var mayRepeat = false
     }
 
-    /// What the server names the key pair by.
+    /// The name under which the server stores the key pair.
     let deviceId: String
     package internal(set) var user: User?
     package internal(set) var secureToken: String?
     package internal(set) var seed: String?
     package internal(set) var keystoreToken: KeystoreToken?
     package internal(set) var cookies = CookieJar()
-    /// Counts what has changed the pass.
+    /// A counter of changes of the pass.
     package internal(set) var generation = 0
     var attempt: Attempt?
     var nextAttempt = 1
-    /// Attempts that failed with the present user.
+    /// The number of failed attempts with the current user.
     var failures = 0
     var lastFailure: PydioError?
-    /// Whether the server was asked for a pair and gives none.
+    /// Whether the server was asked for a key pair and has none.
     var hasNoPairs = false
 
     package init(deviceId: String) {
@@ -121,18 +121,18 @@ package struct AuthorizationMachine: Sendable, Confidential {
 
     package var description: String { "the authorisation of \(user?.userid ?? "nobody")" }
 
-    /// What no error may quote.
+    /// The texts that no error may quote.
     package var secrets: [String] {
         [user?.password, secureToken, keystoreToken?.token, keystoreToken?.key].compactMap { $0 }
             + cookies.cookies(now: MonotonicInstant(nanoseconds: .min)).map(\.value)
     }
 
-    /// How the last login was refused, if it was.
+    /// The result of the last login, if it was refused.
     package var lastRefusal: PydioLoginResult? { lastFailure?.loginResult }
 
     package var isAuthorizing: Bool { attempt != nil }
 
-    /// What a call is to be sent with now.
+    /// Returns the pass to send a call with now.
     package func pass(as kind: PydioAuthentication) -> Pass {
         let pair: KeystoreToken? =
             switch kind {
@@ -144,7 +144,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
             failures: failures)
     }
 
-    /// The same for a request. The nonce must be new, and have no colon.
+    /// Returns the authorization of a request. The nonce must be new and contain no colon.
     package func requestPass(_ pass: Pass, nonce: String, now: MonotonicInstant) -> RequestPass {
         if let pair = pass.keystoreToken { return .signed(pair, nonce: nonce) }
         return .session(cookies: cookies.field(now: now), secureToken: pass.secureToken)
@@ -152,7 +152,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
 
     // MARK: Settings
 
-    /// Somebody else is not let into the session of who was here before; the same may have a new password.
+    /// Sets the user. A different user does not get the previous session; the same user may have a new password.
     package mutating func setUser(_ user: User?) {
         let isOther = user.map { ByteKey($0.userid) } != self.user.map { ByteKey($0.userid) }
         self.user = user
@@ -160,7 +160,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
         if isOther { forgetSession() }
     }
 
-    /// The user's password is another from now on: the next login needs it.
+    /// Sets the user's new password, which the next login needs.
     package mutating func passwordChanged(to password: String) {
         guard let user else { return }
         self.user = User(userid: user.userid, password: password)
@@ -194,7 +194,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
         generation += 1
     }
 
-    /// Cookies, token, seed and pair; what is under way for them does not count any more.
+    /// Deletes cookies, token, seed and key pair. A current attempt no longer counts.
     package mutating func forgetSession() {
         cookies.removeAll()
         (secureToken, seed, keystoreToken, hasNoPairs) = (nil, nil, nil, false)
@@ -202,8 +202,8 @@ package struct AuthorizationMachine: Sendable, Confidential {
         generation += 1
     }
 
-    /// The cookies of an answer to a call. Each of many calls without a session is given another one; those that were
-    /// overtaken by an authorisation do not count.
+    /// Stores the cookies of an answer to a call. Of many calls without a session, each receives a different one;
+    /// ignores those overtaken by an authorization.
     package mutating func take(
         _ fields: HTTPFields, of pass: Pass, from server: ServerAddress, now: MonotonicInstant, seconds: Int
     ) {
@@ -211,19 +211,19 @@ package struct AuthorizationMachine: Sendable, Confidential {
         cookies.take(fields, from: server, now: now, seconds: seconds)
     }
 
-    /// Calls that repeat by themselves may log in again.
+    /// Allows calls that repeat automatically to log in again.
     package mutating func forgetRefusal() { lastFailure = nil }
 
     // MARK: Calls
 
-    /// The server has refused a call.
+    /// Handles a call that the server has refused.
     ///
-    /// - Parameter repeatsLogin: Whether to log in although the server has refused the last login. Calls that nobody makes, but
-    ///   that repeat by themselves, must not: a few of them are enough for servers to want a captcha.
+    /// - Parameter repeatsLogin: Whether to log in although the server has refused the last login. Calls that repeat
+    ///   automatically must not: after a few of them, servers require a captcha.
     package mutating func refused(
         _ pass: Pass, _ refusal: Refusal, as kind: PydioAuthentication, repeatsLogin: Bool = true
     ) -> CallAction {
-        // What was refused is not what would be sent now.
+        // The refused pass is not the current one.
         guard pass.generation == generation else { return attempt == nil ? .retry : .wait }
         guard attempt == nil else { return .wait }
         if pass.failures < failures, let lastFailure { return .fail(lastFailure) }
@@ -239,20 +239,20 @@ package struct AuthorizationMachine: Sendable, Confidential {
         }
     }
 
-    /// Somebody wants an authorisation, whatever there is.
+    /// Starts an authorization, regardless of the current session.
     package mutating func authorize(as kind: PydioAuthentication) -> CallAction {
         guard attempt == nil else { return .wait }
         guard user != nil else {
             return isRemembered && kind != .keystoreToken ? begin(.rememberedLogin, kind) : .fail(Self.nobody)
         }
-        // A pair that was refused, or the only kind that is wanted.
+        // A refused key pair, or the only requested kind.
         if pass(as: kind).keystoreToken != nil || kind == .keystoreToken {
             return begin(.keystore, kind) { $0.hasAskedForPair = true }
         }
         return begin(.ping, kind)
     }
 
-    /// A captcha was solved: a login with the seed that came with it, and nothing else (4.3).
+    /// Logs in with a solved captcha and the seed that came with it, without other requests (4.3).
     package mutating func login(captcha: String, as kind: PydioAuthentication) -> CallAction {
         guard attempt == nil else { return .wait }
         guard user != nil else { return .fail(Self.nobody) }
@@ -271,14 +271,14 @@ package struct AuthorizationMachine: Sendable, Confidential {
         return .begin(Order(attempt: attempt.id, step: step))
     }
 
-    /// Whether the server may remember a login when the session is over.
+    /// Whether the server may remember a login after the session has ended.
     var isRemembered: Bool { cookies.isRemembered }
 
-    /// A login has a session of its own: in one that is shared with other processes, their seeds replace each other.
+    /// Starts a separate session for a login: in a session shared by processes, their seeds replace each other.
     mutating func beginSession(with step: Step) {
         switch step {
         case .ping:
-            // The image of a captcha that somebody is looking at belongs to the session.
+            // A captcha's image that the user is looking at belongs to the session.
             guard attempt?.captcha == nil, lastFailure?.wantsCaptcha != true else { return }
             cookies.removeAll()
         case .rememberedLogin: cookies.removeSession()

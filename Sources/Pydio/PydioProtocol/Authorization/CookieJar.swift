@@ -2,41 +2,41 @@ package import Basics
 import Foundation
 package import Transport
 
-/// A cookie of a server, which for a session is as good as a password for a while.
+/// A cookie of a server. A session cookie is temporarily equivalent to a password.
 public struct PydioCookie: Sendable, Hashable {
-    /// Such as `AjaXplorer`.
+    /// The cookie's name, such as `AjaXplorer`.
     public let name: String
-    /// What is sent back.
+    /// The value to send back.
     public let value: String
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(name: String, value: String) {
         (self.name, self.value) = (name, value)
     }
 }
 
 extension PydioCookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name alone.
+    /// The name, without the value.
     public var description: String { name }
-    /// The name alone.
+    /// The name, without the value.
     public var debugDescription: String { name }
-    /// Nothing: reflection would show the value.
+    /// An empty mirror, because reflection would show the value.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The cookies of one server, told from others on the same host by its address: they all call theirs the same, and set them
-/// for the whole host (RFC 6265 with the folder of the server's script for its site).
+/// The cookies of one server. Servers on the same host are distinguished by address: they all use the same cookie
+/// names, and set them for the whole host (RFC 6265 with the folder of the server's script as its site).
 package struct CookieJar: Hashable, Sendable, Confidential {
     private struct Stored: Hashable {
         var cookie: PydioCookie
         var isSecure: Bool
-        /// Nil: as long as the session.
+        /// The time at which the cookie expires; `nil` if it lasts as long as the session.
         var expiry: MonotonicInstant?
     }
 
-    /// Of the session.
+    /// The name of the session's cookie.
     package static let sessionCookie = "AjaXplorer"
-    /// Of a login that outlives it.
+    /// The name of the cookie for a login that outlives the session.
     package static let rememberedCookie = "AjaXplorer-remember"
     private static let maximumCount = 50
     private static let maximumSize = 4096
@@ -47,9 +47,9 @@ package struct CookieJar: Hashable, Sendable, Confidential {
 
     package var description: String { "\(stored.count) cookies" }
 
-    /// Takes what an answer sets.
+    /// Stores the cookies that an answer sets.
     ///
-    /// - Parameter seconds: The time of day, since 1970; for cookies that say when they end.
+    /// - Parameter seconds: The time of day, since 1970, for cookies with an expiry date.
     package mutating func take(_ fields: HTTPFields, from server: ServerAddress, now: MonotonicInstant, seconds: Int) {
         for field in fields.fields where field.name.equalsIgnoringASCIICase("Set-Cookie") {
             take(field.value, from: server, now: now, seconds: seconds)
@@ -77,18 +77,18 @@ package struct CookieJar: Hashable, Sendable, Confidential {
         scalar.value > 0x20 && scalar.value < 0x7F && scalar != ";" && scalar != ","
     }
 
-    /// Those that are valid, in the order in which they were set.
+    /// Returns the valid cookies, in the order in which they were set.
     package func cookies(now: MonotonicInstant) -> [PydioCookie] {
         stored.filter { $0.expiry.map { $0 > now } ?? true }.map(\.cookie)
     }
 
-    /// The value of the field `Cookie`; nil without any.
+    /// Returns the value of the field `Cookie`; `nil` without cookies.
     package func field(now: MonotonicInstant) -> String? {
         let cookies = cookies(now: now)
         return cookies.isEmpty ? nil : cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
-    /// Takes one that was kept, for as long as the session lasts; not if it is none.
+    /// Adds a stored cookie for the duration of the session. Ignores an invalid one.
     package mutating func add(_ cookie: PydioCookie) {
         guard !cookie.name.isEmpty, (cookie.name + cookie.value).unicodeScalars.allSatisfy(Self.isAllowed),
             cookie.name.utf8.count + cookie.value.utf8.count <= Self.maximumSize
@@ -100,7 +100,7 @@ package struct CookieJar: Hashable, Sendable, Confidential {
 
     package var isRemembered: Bool { stored.contains { $0.cookie.name == Self.rememberedCookie } }
 
-    /// All but that of a login which outlives the session.
+    /// Removes all cookies except that of a login that outlives the session.
     mutating func removeSession() {
         stored.removeAll { $0.cookie.name != Self.rememberedCookie }
     }
@@ -126,12 +126,12 @@ package struct CookieJar: Hashable, Sendable, Confidential {
                 case "max-age": maxAge = value
                 case "expires": expires = value
                 case "secure": isSecure = true
-                default: break  // HttpOnly and SameSite say nothing to who is no browser
+                default: break  // HttpOnly and SameSite don't apply: this client is not a browser
                 }
             }
         }
 
-        /// Whether the server's script gets it back.
+        /// Returns whether to send the cookie to the server's script.
         func isFor(_ server: ServerAddress) -> Bool {
             if let domain, !domain.isEmpty {
                 let host = server.host.lowercased()
@@ -142,7 +142,7 @@ package struct CookieJar: Hashable, Sendable, Confidential {
             return server.path.hasPrefix(path.hasSuffix("/") ? path : path + "/")
         }
 
-        /// Nil: as long as the session.
+        /// Returns the cookie's lifetime; `nil` if it lasts as long as the session.
         func life(seconds: Int) -> Duration? {
             if let maxAge {
                 return Int(maxAge).map { .seconds(min(max($0, 0), 10 * 365 * 86_400)) }

@@ -1,11 +1,11 @@
-/// Dates of header fields.
+/// Dates in header fields.
 enum HTTPDate {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
-    /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, also with hyphens and with a year of two digits; nil if it is
-    /// no date.
+    /// Returns the seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, also with hyphens and with a two-digit year;
+    /// `nil` if it is not a date.
     static func seconds(_ text: String) -> Int? {
         let words = text.split(whereSeparator: { $0 == " " || $0 == "-" || $0 == "," })
         guard words.count >= 5, let day = Int(words[1]), let month = months.firstIndex(of: words[2].lowercased()),
@@ -17,7 +17,8 @@ enum HTTPDate {
         return days(year, month + 1, day) * 86_400 + clock[0] * 3600 + clock[1] * 60 + clock[2]
     }
 
-    /// Days since 1970-01-01 of the Gregorian calendar; years begin in March, so that a leap day is their last.
+    /// Returns the days since 1970-01-01 of the Gregorian calendar. Years begin in March, so that a leap day is their
+    /// last.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month > 2 ? year : year - 1
         let month = month > 2 ? month - 3 : month + 9

@@ -1,6 +1,6 @@
 import Basics
 
-/// What is left of a login, for another client to go on with.
+/// The stored state of a login, which another client can continue.
 package struct KeptSession: Hashable, Sendable, Confidential {
     package let cookies: [PydioCookie]
     package let secureToken: String?

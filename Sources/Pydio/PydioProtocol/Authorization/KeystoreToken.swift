@@ -2,25 +2,26 @@ import Basics
 import Foundation
 package import Transport
 
-/// A key pair that stands for a user's password at a server with the REST interface (section 11.1).
+/// A key pair that replaces a user's password at a server with the REST interface (section 11.1).
 ///
-/// Whoever has it can do what the user can. It is valid until the password changes, or another is made for its device.
+/// Anyone with the key pair can do everything the user can. It is valid until the password changes, or another pair is
+/// created for its device.
 public struct KeystoreToken: Sendable, Hashable, Codable {
-    /// `t`
+    /// The token, `t` on the wire.
     public let token: String
-    /// `p`
+    /// The key, `p` on the wire.
     public let key: String
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(token: String, key: String) {
         (self.token, self.key) = (token, key)
     }
 
-    /// The value of `auth_hash`.
+    /// Returns the value of `auth_hash`.
     ///
     /// - Parameters:
     ///   - path: The path of the request's URL.
-    ///   - nonce: Anything without a colon.
+    ///   - nonce: Any text without a colon.
     package func hash(path: String, nonce: String) -> String {
         var uri = Self.canonical(path: path)
         if uri.count > 1, uri.hasSuffix("/") { uri.removeLast() }
@@ -28,7 +29,7 @@ public struct KeystoreToken: Sendable, Hashable, Codable {
         return nonce + ":" + Digest.hmacSHA256(key: Array(token.utf8), message: message).hexadecimal
     }
 
-    /// A path encoded as the server encodes what it has received.
+    /// Returns a path encoded in the same way as the server encodes a received path.
     package static func canonical(path: String) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
             let text = segment.replacing("+", with: " ")
@@ -36,17 +37,17 @@ public struct KeystoreToken: Sendable, Hashable, Codable {
         }.joined(separator: "/")
     }
 
-    /// One segment of a path as the server encodes it: the tilde, too, is encoded.
+    /// Returns one segment of a path as the server encodes it, including the tilde.
     package static func encoded(_ segment: PathSegment) -> String {
         segment.escaped.replacing("~", with: "%7E")
     }
 }
 
 extension KeystoreToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Nothing of the pair.
+    /// Contains nothing of the key pair.
     public var description: String { "a key pair" }
-    /// Nothing of the pair.
+    /// Contains nothing of the key pair.
     public var debugDescription: String { description }
-    /// Nothing of the pair.
+    /// Contains nothing of the key pair.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

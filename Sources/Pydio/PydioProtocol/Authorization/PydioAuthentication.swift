@@ -1,15 +1,16 @@
-/// How a client proves who it is.
+/// The method by which a client authenticates.
 @nonexhaustive
 public enum PydioAuthentication: Sendable, Hashable {
-    /// By what the server offers: a key pair where it has the REST interface and gives one, else a session. Nobody is asked
-    /// for a pair who could not be told the password anyway: a server that takes it hashed gets a session.
+    /// The best method that the server offers: a key pair if it has the REST interface and issues one, otherwise a
+    /// session. The client requests a key pair only from a server that receives the password anyway: with a server that
+    /// accepts it hashed, it uses a session.
     case automatic
-    /// By a session with its cookie and token, as the original library does.
+    /// A session with its cookie and token, as in the original library.
     case session
-    /// The same, with a cookie by which the server remembers the login when the session is over, for ten days as a rule. It
-    /// is one of ``ServersParamsManager/allServerCookies(_:)``: whoever keeps them over processes needs no password. Servers
-    /// may not remember logins; there is no such cookie then.
+    /// Like `session`, but with a cookie by which the server remembers the login after the session has ended, usually
+    /// for ten days. It is one of ``ServersParamsManager/allServerCookies(_:)``: if you store them across processes,
+    /// you need no password. Servers that don't remember logins send no such cookie.
     case rememberedSession
-    /// By a key pair alone.
+    /// A key pair only.
     case keystoreToken
 }

@@ -1,29 +1,29 @@
 import Basics
 import Transport
 
-/// Who logs in at a server.
+/// The user who logs in at a server.
 public struct User: Sendable, Hashable {
-    /// The name.
+    /// The user's name.
     public let userid: String
-    /// In the clear.
+    /// The password in the clear.
     public let password: String
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(userid: String, password: String) {
         (self.userid, self.password) = (userid, password)
     }
 
-    /// The same under the original's name.
+    /// Creates a user, under the name in the original library.
     public static func user(withId userid: String, andPassword password: String) -> User {
         User(userid: userid, password: password)
     }
 }
 
 extension User: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name alone.
+    /// The name, without the password.
     public var description: String { userid }
-    /// The name alone.
+    /// The name, without the password.
     public var debugDescription: String { userid }
-    /// Nothing: reflection would show the password.
+    /// An empty mirror, because reflection would show the password.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Reads the server's log of changes (section 10).
+/// Reads the server's change log (section 10).
 package enum ChangesFeed {
-    /// - Parameter sequence: The number that was asked with.
-    /// - Returns: Nil if it is not the whole of one: a server that fails breaks off in the middle. What was read is then
-    ///   not used, since its entries are not in the order of their numbers.
+    /// - Parameter sequence: The number in the request.
+    /// - Returns: `nil` if the log is incomplete: a failing server breaks off in the middle. The entries read so far
+    ///   are then not used, since they are not in the order of their numbers.
     package static func read(_ bytes: [UInt8], after sequence: Int64) -> PydioChangesResponse? {
         if let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any],
             let rows = object["changes"]
@@ -15,7 +15,7 @@ package enum ChangesFeed {
         return streamed(bytes, after: sequence)
     }
 
-    /// One object a line, then `LAST_SEQ:44`.
+    /// Reads one object per line, then `LAST_SEQ:44`.
     private static func streamed(_ bytes: [UInt8], after sequence: Int64) -> PydioChangesResponse? {
         var changes: [PydioLoggedChange] = []
         for line in bytes.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
@@ -31,7 +31,7 @@ package enum ChangesFeed {
         return nil
     }
 
-    /// A database's driver may number the rows instead of listing them.
+    /// Reads the rows, which some database drivers number instead of listing.
     private static func list(_ rows: Any) -> [PydioLoggedChange]? {
         let values = rows as? [Any] ?? (rows as? [String: Any]).map { Array($0.values) }
         return values?.compactMap { ($0 as? [String: Any]).flatMap { PydioLoggedChange($0) } }
@@ -49,7 +49,7 @@ package enum ChangesFeed {
 }
 
 extension PydioLoggedChange {
-    /// - Returns: Nil if it is no entry that can be understood.
+    /// - Returns: `nil` if the row is not a valid entry.
     fileprivate init?(_ row: [String: Any]) {
         guard let sequence = JSONNumber.integer(row["seq"]), let type = row["type"] as? String,
             let kind = Kind(rawValue: type)
@@ -60,7 +60,7 @@ extension PydioLoggedChange {
             node: (row["node"] as? [String: Any]).flatMap { Node($0) })
     }
 
-    /// The text `NULL` stands for none.
+    /// Returns a path; the text `NULL` means none.
     private static func path(_ value: Any?) -> String? {
         guard let path = value as? String, path != "NULL" else { return nil }
         return path
@@ -68,11 +68,11 @@ extension PydioLoggedChange {
 }
 
 extension PydioLoggedChange.Node {
-    /// - Returns: Nil if nothing is known of it.
+    /// - Returns: `nil` if nothing is known about the node.
     fileprivate init?(_ row: [String: Any]) {
         let md5 = row["md5"] as? String
         let time = JSONNumber.integer(row["mtime"])
-        let path = row["node_path"] as? String  // `false` where the user may not see it
+        let path = row["node_path"] as? String  // `false` if the user may not see it
         guard md5 != nil || time != nil || path != nil else { return nil }
         let isFolder = md5 == "directory"
         self.init(
@@ -82,7 +82,7 @@ extension PydioLoggedChange.Node {
 }
 
 extension AnswerRecogniser where Value == PydioChangesResponse {
-    /// The log after `sequence`.
+    /// The change log after `sequence`.
     package static func changes(after sequence: Int64) -> Self {
         Self("the request for changes") { body in
             guard body.document == nil, body.bytes.contains(UInt8(ascii: "{")) || body.text.hasPrefix("LAST_SEQ"),

@@ -1,15 +1,15 @@
 public import Foundation
 
-/// What happened in a workspace after a place in the server's log of changes.
+/// The changes in a workspace after a position in the server's change log.
 public struct PydioChangesResponse: Sendable, Hashable {
-    /// In the order in which it happened.
+    /// The changes, in order.
     public let changes: [PydioLoggedChange]
-    /// Where to ask from the next time.
+    /// The position to continue from.
     public let lastSequence: Int64
-    /// Whether the log has begun anew since the last time: list the workspace, and go on from ``lastSequence``.
+    /// Whether the log was reset since the last call: list the workspace, and continue from ``lastSequence``.
     public let isReset: Bool
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(changes: [PydioLoggedChange], lastSequence: Int64, isReset: Bool = false) {
         self.changes = changes
         self.lastSequence = lastSequence
@@ -19,29 +19,29 @@ public struct PydioChangesResponse: Sendable, Hashable {
 
 /// One entry of the log.
 public struct PydioLoggedChange: Sendable, Hashable {
-    /// What happened.
+    /// The kind of change.
     public enum Kind: String, Sendable, Hashable {
         case create
         case delete
-        /// Renamed or moved.
+        /// The node was renamed or moved.
         case path
         case content
     }
 
-    /// The node as it is now, not as it was then.
+    /// The current state of the node, not that at the time of the change.
     public struct Node: Sendable, Hashable {
-        /// Bytes.
+        /// The size in bytes.
         public let size: Int64?
-        /// In hexadecimal digits; nil for a folder.
+        /// The MD5 in hexadecimal digits; `nil` for a folder.
         public let md5: String?
-        /// When it was changed.
+        /// The modification time.
         public let mTime: Date?
-        /// Where it is; nil if that is outside of what the user may see.
+        /// The path; `nil` if the user may not see it.
         public let path: String?
         /// Whether it is a folder.
         public let isFolder: Bool
 
-        /// See the properties.
+        /// Creates an instance with the given properties.
         public init(size: Int64?, md5: String?, mTime: Date?, path: String?, isFolder: Bool) {
             self.size = size
             self.md5 = md5
@@ -51,20 +51,20 @@ public struct PydioLoggedChange: Sendable, Hashable {
         }
     }
 
-    /// Its place in the log.
+    /// The position in the log.
     public let sequence: Int64
     /// The server's number for the node.
     public let nodeId: Int64?
-    /// What happened.
+    /// The kind of change.
     public let kind: Kind
-    /// Where the node was; nil of one that was created.
+    /// The path before the change; `nil` for a created node.
     public let source: String?
-    /// Where the node is; nil of one that was deleted.
+    /// The path after the change; `nil` for a deleted node.
     public let target: String?
-    /// Nil if it is gone by now.
+    /// The node; `nil` if it no longer exists.
     public let node: Node?
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(sequence: Int64, nodeId: Int64?, kind: Kind, source: String?, target: String?, node: Node?) {
         self.sequence = sequence
         self.nodeId = nodeId

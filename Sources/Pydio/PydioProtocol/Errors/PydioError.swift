@@ -2,69 +2,70 @@ import Basics
 public import Foundation
 import Transport
 
-/// What went wrong with a call to a Pydio server, or on the way to it.
+/// An error of a call to a Pydio server, or of the connection to it.
 ///
-/// Neither message nor excerpt holds passwords, tokens, cookies or contents of files.
+/// Neither message nor excerpt contains passwords, tokens, cookies or contents of files.
 public struct PydioError: Error, Sendable, Hashable {
-    /// What went wrong. The first eight are those of the original library, under its names.
+    /// The kinds of error. The first eight are those of the original library, with its names.
     @nonexhaustive
     public enum Code: Hashable, Sendable {
-        /// XML or JSON arrived, but what was expected was not in it.
+        /// XML or JSON arrived without the expected content.
         case unableToParseAnswer
-        /// The server says "not authorized", and says it again after a login.
+        /// The server answers "not authorized", even after a login.
         case requireAuthorization
-        /// The login was refused, or there is nobody to log in as. See ``PydioError/loginResult``.
+        /// The login was refused, or no user is set. See ``PydioError/loginResult``.
         case unableToLogin
-        /// A captcha is to be solved before the login: `getCaptcha()`, then `login(captcha:)`.
+        /// A captcha must be solved before the login: `getCaptcha()`, then `login(captcha:)`.
         case getSeedWithCaptcha
-        /// A captcha is to be solved, or was solved wrongly: fetch a new one.
+        /// A captcha must be solved, or was solved incorrectly: fetch a new one.
         case loginWithCaptcha
-        /// The server's error message, which is ``PydioError/serverMessage``, in the language of the user.
+        /// The server reported an error: see ``PydioError/serverMessage``, in the user's language.
         case errorResponse
-        /// The answer is none that the call can have: a proxy's page, say. See ``PydioError/excerpt``.
+        /// The answer is not one of this call, such as a proxy's page. See ``PydioError/excerpt``.
         case receivedNotExpectedAnswer
-        /// What came instead of a download is none.
+        /// The answer is not a download.
         case notAZipFileResponse
-        /// The user's account does not have the right, administration for example. Nothing was changed.
+        /// The user's account lacks the right, such as administration. Nothing was changed.
         case notPermitted
-        /// A status other than success.
+        /// The HTTP status is not a success.
         case http(status: Int)
         /// This is not a Pydio server, or its version is not supported.
         case unsupportedServer
-        /// The server does not have what the call needs: its version is too old, or a plugin is off. Nothing was changed.
+        /// The server lacks a feature that the call needs: its version is too old, or a plugin is off. Nothing was
+        /// changed.
         case unsupportedOperation
         /// The server could not be reached, or the connection broke.
         case network
         case timedOut
         case cancelled
-        /// An argument that cannot work. Nothing was sent; trying again does not help.
+        /// An argument is invalid. Nothing was sent; retrying does not help.
         case invalidArgument
-        /// More than a bound, which the message names.
+        /// A limit was exceeded, which the message names.
         case tooLarge
-        /// A file on this side could not be read or written.
+        /// A local file could not be read or written.
         case file
     }
 
-    /// What went wrong.
+    /// The kind of error.
     public let code: Code
-    /// What happened, to what, and what is next.
+    /// A description of the error, the affected object, and the next step.
     public let message: String
-    /// What the server says, of ``Code-swift.enum/errorResponse``; at most 1,000 characters, for people.
+    /// The server's message for ``Code-swift.enum/errorResponse``; at most 1,000 characters, for people.
     public internal(set) var serverMessage: String?
-    /// How the login was refused, of ``Code-swift.enum/unableToLogin``.
+    /// The result of a refused login, for ``Code-swift.enum/unableToLogin``.
     public internal(set) var loginResult: PydioLoginResult?
-    /// The HTTP status of an answer that is not the expected one.
+    /// The HTTP status of an unexpected answer.
     public internal(set) var status: Int?
-    /// How the text of such an answer begins, without markup; at most 120 characters. Nil if it is not text.
+    /// The beginning of such an answer's text, without markup; at most 120 characters. `nil` if it is not text.
     public internal(set) var excerpt: String?
 
-    /// See the properties.
+    /// Creates an error with this code and message.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = PeerText(message).description
     }
 
-    /// Whether trying again may help.
+    /// Whether retrying may help.
     public var isRetryable: Bool {
         switch code {
         case .network, .timedOut: true
@@ -78,10 +79,10 @@ public struct PydioError: Error, Sendable, Hashable {
         }
     }
 
-    /// Whether the login wants a captcha solved.
+    /// Whether the login requires a captcha.
     package var wantsCaptcha: Bool { code == .getSeedWithCaptcha || code == .loginWithCaptcha }
 
-    /// Whether the server refused a login, or wants a captcha for it.
+    /// Whether the server refused a login, or requires a captcha for it.
     var isRefusedLogin: Bool {
         switch code {
         case .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
@@ -93,10 +94,10 @@ public struct PydioError: Error, Sendable, Hashable {
         }
     }
 
-    /// What stands for the server's words when it took nothing of an upload.
+    /// The replacement for the server's message if it accepted nothing of an upload.
     static let lostUpload = "nothing of the upload has arrived"
 
-    /// Whether the server refused an upload that has content because of its size (409, 410, or without a word).
+    /// Whether the server refused a non-empty upload because of its size (409, 410, or without a message).
     package var isRefusalOfSize: Bool {
         guard code == .errorResponse, let serverMessage else { return false }
         return serverMessage == Self.lostUpload || serverMessage.hasSuffix("(409)") || serverMessage.hasSuffix("(410)")
@@ -110,7 +111,7 @@ public struct PydioError: Error, Sendable, Hashable {
         )
     }
 
-    /// A request that only the REST interface has, without a key pair.
+    /// The error for a request that needs the REST interface, without a key pair.
     package static let needsKeyPair = PydioError(
         .unsupportedOperation,
         "the REST interface needs a key pair, and there is none: servers give them from version 6 on, unless an administrator "
@@ -120,34 +121,34 @@ public struct PydioError: Error, Sendable, Hashable {
 }
 
 extension PydioError: CustomStringConvertible, LocalizedError, CustomNSError {
-    /// The same as ``message``.
+    /// Same as ``message``.
     public var description: String { message }
-    /// The same as ``message``.
+    /// Same as ``message``.
     public var errorDescription: String? { message }
 
     /// The domain of the original library.
     public static var errorDomain: String { "PydioErrorDomain" }
 
-    /// The numbers of the original library, 1 to 8, the last by its later version; others begin at 100, and an HTTP status
-    /// stands for itself.
+    /// The error number: 1 to 8 as in the original library (8 as in its later version), others from 100, and an HTTP
+    /// status as itself.
     public var errorCode: Int { code.number }
 }
 
-/// How the server answered a login (`logging_result`).
+/// The server's answer to a login (`logging_result`).
 public enum PydioLoginResult: Sendable, Hashable {
-    /// 1
+    /// 1: success.
     case success
-    /// 2, the answer to logging out.
+    /// 2: the answer to a logout.
     case loggedOut
     /// −1: wrong name or password, or the account is locked.
     case refused
-    /// −3: the name and password were right, but the account may open no workspace.
+    /// −3: the name and password were correct, but the account cannot open any workspace.
     case noWorkspace
     /// −4: a captcha is needed.
     case captcha
-    /// −5: the cookie of a former login is missing or bad.
+    /// −5: the cookie of an earlier login is missing or invalid.
     case rememberedLoginInvalid
-    /// A value that no known version gives.
+    /// A value that no known version sends.
     case other(String)
 
     package init(value: String) {

@@ -1,8 +1,8 @@
-// The original library's names and numbers of its errors, for programs that were written for it:
+// The names and numbers of errors in the original library, for programs written for it:
 //
 //     if error.code == PydioErrorGetSeedWithCaptcha || error.code == PydioErrorLoginWithCaptcha { loadCaptcha() }
 //
-// It compares with a `PydioError`, and with one as `NSError`. New programs use `PydioError.Code`.
+// They compare with a `PydioError`, and with one as `NSError`. In new programs, use `PydioError.Code`.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 /// The domain of a ``PydioError`` as `NSError`.
@@ -32,7 +32,8 @@ extension PydioError.Code {
     /// For `switch error.code { case PydioErrorGetSeedWithCaptcha: … }`.
     public static func ~= (number: Int, code: PydioError.Code) -> Bool { code.number == number }
 
-    /// Of the original library, the last by its later version; others begin at 100, and an HTTP status stands for itself.
+    /// The number in the original library (8 as in its later version); others begin at 100, and an HTTP status is its
+    /// own number.
     var number: Int {
         switch self {
         case .unableToParseAnswer: PydioErrorUnableToParseAnswer

@@ -1,11 +1,11 @@
-/// What a listing shows that was not known before, until messages that came while it was made have told of it.
+/// The unknown changes in a listing, until messages received during the listing explain them.
 ///
-/// To look at the end alone is not enough: messages that come later may change the same nodes again, and cover up that one
-/// before them was lost.
+/// Comparing only the final state is not enough: later messages may change the same nodes again, and hide that an
+/// earlier one was lost.
 struct ListingSurprises: Sendable {
     private let listed: NodeIndex
     private var paths: Set<NodePath>
-    /// What is in them has come along, without a word of its own.
+    /// The moved folders. Their contents moved along without separate messages.
     private var movedFolders: Set<NodePath> = []
 
     init(of listed: NodeIndex, after known: NodeIndex) {
@@ -15,7 +15,7 @@ struct ListingSurprises: Sendable {
         paths = Set(known.differences(to: listed).map(\.path))
     }
 
-    /// - Parameter index: What is known after the change.
+    /// - Parameter index: The known nodes after the change.
     mutating func explain(by change: NodesDiff.Change, _ index: NodeIndex) {
         guard !paths.isEmpty else { return }
         switch change {

@@ -1,16 +1,16 @@
 import Basics
 import Foundation
 
-/// What was in a workspace when it was listed, with the changes since: what a new listing is compared with.
+/// The contents of a workspace when it was listed, with the changes since then, for comparison with a new listing.
 ///
 /// Paths are compared by their bytes, as servers compare them: two spellings of a letter make two names.
 package struct NodeIndex: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var isLeaf: Bool
         package var size: Int64
-        /// Seconds since 1970.
+        /// The modification time in seconds since 1970.
         package var mTime: Int64?
-        /// Of a folder: that the server has told of it, but not of what is in it.
+        /// Whether this is a folder that the server has reported without its contents.
         package var isUnlisted = false
 
         package init(isLeaf: Bool, size: Int64 = 0, mTime: Int64? = nil) {
@@ -23,7 +23,7 @@ package struct NodeIndex: Hashable, Sendable {
     package enum Effect: Hashable, Sendable {
         case new
         case changed
-        /// It was known already.
+        /// The change was already known.
         case none
     }
 
@@ -46,7 +46,7 @@ package struct NodeIndex: Hashable, Sendable {
         return old.isSame(as: entry) ? .none : .changed
     }
 
-    /// - Returns: Whether it was there, as far as is known.
+    /// - Returns: Whether the node existed, as far as known.
     package mutating func remove(_ path: String) -> Bool {
         let path = NodePath(path)
         guard let entry = entries.removeValue(forKey: path) else { return isBelowUnlisted(path) }
@@ -54,9 +54,9 @@ package struct NodeIndex: Hashable, Sendable {
         return true
     }
 
-    /// Takes along what is in it.
+    /// Moves a node with its contents.
     ///
-    /// - Returns: False if that has happened already.
+    /// - Returns: False if it was already moved.
     package mutating func move(_ path: String, to target: String, as entry: Entry) -> Bool {
         let (path, target) = (NodePath(path), NodePath(target))
         guard let old = entries.removeValue(forKey: path) else {
@@ -75,12 +75,12 @@ package struct NodeIndex: Hashable, Sendable {
         return true
     }
 
-    /// What is in the folder is not known, but may be there.
+    /// Marks a folder whose contents are unknown.
     package mutating func couldNotList(_ folder: String) {
         entries[NodePath(folder)]?.isUnlisted = true
     }
 
-    /// Takes over what an older index knows of folders that could not be listed for this one.
+    /// Copies the contents of folders that could not be listed from an older index.
     package mutating func fill(from old: NodeIndex) {
         let folders = entries.filter { $0.value.isUnlisted }.keys
         guard !folders.isEmpty else { return }
@@ -109,7 +109,7 @@ package struct NodeIndex: Hashable, Sendable {
         }
     }
 
-    /// Whether nothing is different at this path.
+    /// Returns whether both indexes agree at this path.
     func agrees(with other: NodeIndex, at path: NodePath) -> Bool {
         switch (entries[path], other.entries[path]) {
         case (nil, nil): true
@@ -118,12 +118,12 @@ package struct NodeIndex: Hashable, Sendable {
         }
     }
 
-    /// What must have happened for `new` to come of this: what was deleted, of folders without what was in them, then what
-    /// is new or changed, by path.
+    /// Returns the changes that lead to `new`: first deleted nodes, without the contents of deleted folders, then new
+    /// and changed nodes, by path.
     package func differences(to new: NodeIndex) -> [Difference] {
         var gone: [NodePath] = []
         for path in entries.keys.sorted() where !isSameKind(path, new) {
-            // A folder comes before what is in it, with others perhaps between them: `/a`, `/a b`, `/a/c`.
+            // A folder comes before its contents, possibly with others in between: `/a`, `/a b`, `/a/c`.
             if !path.folders.contains(where: { entries[$0] != nil && !isSameKind($0, new) }) {
                 gone.append(path)
             }
@@ -141,7 +141,7 @@ package struct NodeIndex: Hashable, Sendable {
     }
 }
 
-/// Where a node is in a workspace, beginning with `/`; compared by its bytes.
+/// The path of a node in a workspace, beginning with `/`; compared by its bytes.
 package struct NodePath: Hashable, Comparable, Sendable {
     package let text: String
 
@@ -149,18 +149,18 @@ package struct NodePath: Hashable, Comparable, Sendable {
         self.text = text
     }
 
-    /// Whether it is in the folder, or in one that is.
+    /// Returns whether it is in the folder, directly or indirectly.
     func isBelow(_ folder: NodePath) -> Bool {
         text.utf8.count > folder.text.utf8.count && text.utf8.starts(with: folder.text.utf8)
             && text.utf8.dropFirst(folder.text.utf8.count).first == UInt8(ascii: "/")
     }
 
-    /// - Parameter folder: What it is below.
+    /// - Parameter folder: A folder above it.
     func moved(from folder: NodePath, to target: NodePath) -> NodePath {
         NodePath(target.text + String(Substring(text.utf8.dropFirst(folder.text.utf8.count))))
     }
 
-    /// All that it is in, without the top.
+    /// All folders above it, without the root.
     var folders: [NodePath] {
         text.utf8.indices.dropFirst().filter { text.utf8[$0] == UInt8(ascii: "/") }.map {
             NodePath(String(Substring(text.utf8[..<$0])))
@@ -177,7 +177,7 @@ package struct NodePath: Hashable, Comparable, Sendable {
 }
 
 extension NodeIndex.Entry {
-    /// Folders change their size and time with what is in them. What is not told is not different.
+    /// Compares entries. Ignores size and time of folders, which change with their contents. Ignores missing values.
     fileprivate func isSame(as other: Self) -> Bool {
         guard isLeaf == other.isLeaf else { return false }
         guard isLeaf, let mTime, let otherTime = other.mTime else { return true }
@@ -192,10 +192,10 @@ extension NodeIndex.Entry {
 }
 
 extension NodeIndex {
-    /// Everything in a listing but the folder itself and the bin's own entry.
+    /// Adds everything in a listing except the folder itself and the bin's own entry.
     ///
-    /// - Parameter includesBin: Whether what is in the bin counts.
-    /// - Returns: Nil if it is more than `maximum`.
+    /// - Parameter includesBin: Whether to include the contents of the bin.
+    /// - Returns: False if there are more than `maximum`.
     package mutating func add(_ folder: NodeResponse, maximum: Int, includesBin: Bool) -> Bool {
         var waiting = folder.children ?? []
         while let node = waiting.popLast() {

@@ -2,31 +2,31 @@ public import Foundation
 import JSONBytes
 public import Realtime
 
-/// Something that happened in a workspace. Which properties are set depends on the name: see ``PydioEventName``.
+/// An event in a workspace. Which properties are set depends on the name: see ``PydioEventName``.
 public struct PydioEvent: Sendable, Hashable {
-    /// One of ``PydioEventName``.
+    /// The event's name, one of ``PydioEventName``.
     public internal(set) var name: String
-    /// The workspace.
+    /// The id of the workspace.
     public let workspaceId: String
-    /// Where the node is, beginning with `/`; of a deleted node, where it was.
+    /// The path of the node, beginning with `/`; for a deleted node, its last path.
     public internal(set) var path: String?
-    /// Where a moved node was.
+    /// The previous path of a moved node.
     public internal(set) var originalPath: String?
     /// Whether the node is a file.
     public internal(set) var isLeaf: Bool?
-    /// Bytes.
+    /// The size in bytes.
     public internal(set) var size: Int64?
-    /// When the node was changed, by the server's clock.
+    /// The modification time of the node, by the server's clock.
     public internal(set) var mTime: Date?
-    /// Of a file's content, in hexadecimal digits; only where the server keeps a log of changes.
+    /// The MD5 of a file's content, in hexadecimal digits; only if the server keeps a change log.
     public internal(set) var md5: String?
-    /// The change's place in the server's log of changes, if it keeps one.
+    /// The change's position in the server's change log, if it has one.
     public internal(set) var sequence: Int64?
     /// Whether the change was found by listing the workspace after a gap.
     public internal(set) var isLate = false
-    /// The new state, of ``PydioEventName/state``.
+    /// The new state, for ``PydioEventName/state``.
     public internal(set) var state: ConnectionState?
-    /// What else there is, under the keys of the data.
+    /// Other values, by the keys of the data.
     public internal(set) var details: [String: String] = [:]
 
     init(_ name: String, in workspaceId: String, path: String? = nil) {
@@ -35,13 +35,13 @@ public struct PydioEvent: Sendable, Hashable {
         self.path = path
     }
 
-    /// The source is in another state.
+    /// Creates the event for a new state of the source.
     package init(state: ConnectionState, in workspaceId: String) {
         self.init(PydioEventName.state, in: workspaceId)
         self.state = state
     }
 
-    /// What bindings get, back from its JSON.
+    /// Creates an event from the JSON that bindings receive.
     package init(_ event: RealtimeEvent, in workspaceId: String) {
         self.init(event.eventName, in: workspaceId)
         for (key, value) in event.json.members {
@@ -60,7 +60,7 @@ public struct PydioEvent: Sendable, Hashable {
         }
     }
 
-    /// A JSON object: what bindings of a Pusher client get.
+    /// The JSON object that bindings of a Pusher client receive.
     public var data: Data {
         var fields: [String: Any] = details
         fields["path"] = path

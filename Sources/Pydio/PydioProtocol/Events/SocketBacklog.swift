@@ -1,5 +1,5 @@
-/// What a WebSocket brings while a mailbox is still consumed as well, so that nothing is lost in between, and nothing is
-/// taken twice: both bring the same messages in the same order.
+/// The messages of a WebSocket while a mailbox is also still consumed, so that no message is lost in between or taken
+/// twice: both deliver the same messages in the same order.
 ///
 ///     mailbox   a b c d ┊            consumed for the last time
 ///     WebSocket     c d e ┊ f        registered before that
@@ -12,16 +12,17 @@ struct SocketBacklog: Sendable {
     static let maximumCount = 10_000
 
     private var state = State.waiting([])
-    /// What was consumed and has not come through the WebSocket; nothing waits then. It may still be on its way until the
-    /// WebSocket has answered a ping that was sent afterwards.
+    /// Messages consumed from the mailbox that the WebSocket has not delivered; nothing waits then. They may still be
+    /// in transit until the WebSocket has answered a ping sent afterwards.
     private var echoes: ArraySlice<ChannelMessage> = []
 
-    /// A mailbox's messages: those that the WebSocket has brought as well are dropped here.
+    /// Handles a mailbox's messages: drops the waiting ones that the WebSocket has also delivered.
     mutating func consumed(_ messages: [ChannelMessage]) {
         guard case .waiting(var waiting) = state, !messages.isEmpty else { return }
         let match = Self.match(waiting, in: messages)
         if let end = match.lastEnd {
-            // The WebSocket is behind the mailbox: it brings what follows as well. With nothing yet, that may be all.
+            // The WebSocket lags behind the mailbox and will deliver these, too: all of them, if it has delivered
+            // nothing yet.
             if echoes.count + messages.count > Self.maximumCount { echoes = [] }
             echoes += messages[end...]
             state = .waiting([])
@@ -32,11 +33,11 @@ struct SocketBacklog: Sendable {
         state = .waiting(waiting)
     }
 
-    /// Where `pattern` stands in `messages`, in steps of their number together: both are as long as a server likes
-    /// (Knuth, Morris and Pratt).
+    /// Finds `pattern` in `messages` in linear time, because a server controls the length of both (Knuth, Morris and
+    /// Pratt).
     ///
-    /// - Returns: Where its last occurrence ends; 0 for an empty one. How many of its first messages are the last of
-    ///   `messages`.
+    /// - Returns: The end of its last occurrence, 0 for an empty pattern; and the number of its first messages that are
+    ///   the last of `messages`.
     private static func match(
         _ pattern: [ChannelMessage], in messages: [ChannelMessage]
     ) -> (lastEnd: Int?, overlap: Int) {
@@ -59,7 +60,7 @@ struct SocketBacklog: Sendable {
         return (lastEnd, matched)
     }
 
-    /// - Returns: Whether a message of the WebSocket counts now.
+    /// - Returns: Whether to take a message of the WebSocket now.
     mutating func isToBeTaken(_ message: ChannelMessage) -> Bool {
         if let echo = echoes.firstIndex(of: message) {
             echoes = echoes[(echo + 1)...]
@@ -67,28 +68,28 @@ struct SocketBacklog: Sendable {
         }
         echoes = []
         guard case .waiting(var waiting) = state else { return true }
-        // The oldest are in the mailbox all the same.
+        // The oldest are also in the mailbox.
         if waiting.count >= Self.maximumCount { waiting.removeFirst() }
         waiting.append(message)
         state = .waiting(waiting)
         return false
     }
 
-    /// The WebSocket has answered a ping that was sent after all that was consumed.
+    /// Handles the WebSocket's answer to a ping sent after all consumed messages.
     ///
-    /// - Returns: Whether all that it brings from now on is newer than the last poll.
+    /// - Returns: Whether all later messages are newer than the last poll.
     mutating func answered() -> Bool {
         echoes = []
         if case .live = state { return true } else { return false }
     }
 
-    /// The workspace is listed from now on: what has happened to its nodes before is in the listing.
+    /// Handles the start of a listing, which includes all earlier changes of nodes.
     mutating func listingBegins() {
         guard case .waiting(let waiting) = state else { return }
         state = .waiting(waiting.filter { if case .nodesDiff = $0 { false } else { true } })
     }
 
-    /// - Returns: What counts now.
+    /// - Returns: The messages to take now.
     mutating func takeOver() -> [ChannelMessage] {
         guard case .waiting(let waiting) = state else { return [] }
         state = .live

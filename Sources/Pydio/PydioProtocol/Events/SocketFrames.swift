@@ -1,21 +1,21 @@
-/// Puts the messages of a WebSocket together: the newer server ends a frame at each line break of a document (section 9).
+/// Assembles the messages of a WebSocket: the newer server ends a frame at each line break of a document (section 9).
 package struct SocketFrames: Sendable {
     package enum Received: Hashable, Sendable {
         case messages([ChannelMessage])
         /// A part of a document.
         case incomplete
-        /// What came cannot be read: something was missed. What follows is read again.
+        /// The received data cannot be read, so something was missed. Later data is read again.
         case lost([ChannelMessage])
     }
 
-    /// Bytes of one document.
+    /// The maximum bytes of one document.
     package static let maximumSize = 1 << 20
-    /// Parts of one document; each that may be the last is an attempt to read it.
+    /// The maximum parts of one document. Each part that may be the last causes an attempt to read it.
     package static let maximumParts = 64
 
     private var waiting: [UInt8] = []
     private var parts = 0
-    /// Whether the document was waited for at the last answer to a ping.
+    /// Whether the document was already pending at the last answer to a ping.
     private var isLate = false
 
     package init() {}
@@ -29,7 +29,7 @@ package struct SocketFrames: Sendable {
             clear()
             return .messages(messages)
         }
-        // The rest of what waits may never come.
+        // The rest of the pending document may never arrive.
         if !isFirst, let messages = Self.messages(Array(frame)) {
             clear()
             return .lost(messages)
@@ -42,10 +42,10 @@ package struct SocketFrames: Sendable {
         return .incomplete
     }
 
-    /// A ping was answered, so what the peer sent before that is here.
+    /// Handles the answer to a ping, before which everything that the peer sent earlier has arrived.
     ///
-    /// - Returns: Whether the rest of a document has not come since the answer before. The rest never comes then, and would
-    ///   take what follows with it.
+    /// - Returns: Whether the rest of a document has not arrived since the previous answer. It will then never arrive,
+    ///   and would corrupt later documents.
     package mutating func answered() -> Bool {
         guard parts > 0 else { return false }
         guard isLate else {
@@ -67,7 +67,8 @@ package struct SocketFrames: Sendable {
     }
 }
 
-/// Whether a document may be over, by its last tag: to read all that waits with each part would cost its square.
+/// Checks by the last tag whether a document may be complete: parsing everything again with each part would take
+/// quadratic time.
 private enum DocumentEnd {
     static func isPossible(in bytes: [UInt8]) -> Bool {
         guard let root = rootName(in: bytes) else { return true }
@@ -77,7 +78,7 @@ private enum DocumentEnd {
         switch tag.last {
         // The root itself, if its tag is still open.
         case UInt8(ascii: "/"): return !tag[root.endIndex...].contains(UInt8(ascii: ">"))
-        // A comment behind it.
+        // A comment after it.
         case UInt8(ascii: "-"): return true
         default:
             let start = tag.dropLast(root.count)
@@ -85,12 +86,12 @@ private enum DocumentEnd {
         }
     }
 
-    /// The name of the first element.
+    /// Returns the name of the first element.
     private static func rootName(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
         var rest = bytes[...]
         while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
             rest = bytes[(start + 1)...]
-            // Neither a declaration nor a comment.
+            // Skip declarations and comments.
             guard let first = rest.first, first != UInt8(ascii: "?"), first != UInt8(ascii: "!") else { continue }
             return rest.prefix { $0 > 0x20 && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: "/") }
         }

@@ -1,9 +1,9 @@
 import Basics
 import Realtime
 
-/// When the mailbox is polled, and when it is gone (section 9).
+/// The polling and the expiry of the mailbox (section 9).
 extension WorkspaceLoop {
-    /// Whether it is to be consumed, and has expired.
+    /// Returns whether the mailbox is in use and has expired.
     func isMailboxMissed(now: MonotonicInstant) -> Bool {
         guard services?.hasMailbox == true, isMailboxExpired(now: now) else { return false }
         return knowledge.isComparing || !needs.registration && !needs.drain

@@ -2,29 +2,29 @@ import Basics
 import Realtime
 
 extension WorkspaceLoop {
-    /// What is still to be asked before things are as they should be.
+    /// The pending requests before the state is complete.
     struct Needs: Hashable, Sendable {
         var discovery = false
         var registration = false
         var drain = false
         var listing: Listing?
         var changes = false
-        /// Whether the changes are those of a longer time.
+        /// Whether the changes cover a longer time.
         var isFarBehind = false
 
         var isEmpty: Bool { self == Needs() }
     }
 
-    /// What is known of the workspace, against which changes are told.
+    /// The knowledge of the workspace that changes are compared with.
     enum Knowledge: Hashable, Sendable {
         case none
-        /// What was in it, or where its log ends.
+        /// The contents of the workspace, or the end of its log, are known.
         case known
-        /// Something may have been missed since then, and the listing that finds out has not ended.
+        /// Something may have been missed since then, and the listing to check has not ended.
         case suspected
-        /// Something was missed for certain since then, and the listing that finds out what has not ended.
+        /// Something was certainly missed since then, and the listing to find it has not ended.
         case missed
-        /// It was listed to find out what was missed, and the messages that came meanwhile are waited for.
+        /// A listing has found the missed changes; the messages received meanwhile are pending.
         case comparing(Loss)
 
         var loss: Loss {
@@ -43,7 +43,7 @@ extension WorkspaceLoop {
             }
         }
 
-        /// What was listed is out of date.
+        /// Ends a comparison: the listing is out of date.
         mutating func comparisonEnds() {
             guard isComparing else { return }
             switch loss {
@@ -53,52 +53,52 @@ extension WorkspaceLoop {
             }
         }
 
-        /// What was listed is out of date, and so is what was known. Where nothing is known, nothing is missed.
+        /// Records a loss: the listing and the earlier knowledge are out of date. Without knowledge, nothing is missed.
         mutating func missed(isGap: Bool) {
             guard self != .none else { return }
             self = isGap || loss == .certain ? .missed : .suspected
         }
     }
 
-    /// The server's log of changes.
+    /// The state of the server's change log.
     enum Feed: Hashable, Sendable {
         case unused
-        /// - Parameter lastRead: Nil until it was read since it has been in use.
+        /// - Parameter lastRead: The time of the last read; `nil` until the first one since it is in use.
         case used(lastRead: MonotonicInstant?)
     }
 
-    /// What tells that something has happened.
+    /// The source of messages about changes.
     enum Messenger: Hashable, Sendable {
         case mailbox
-        /// The mailbox, which is consumed for the last time.
+        /// The mailbox, which is being consumed for the last time.
         case handingOver(to: ConnectionMachine.TransportID)
         case socket
     }
 
     struct Mailbox: Sendable {
-        /// Nil: it is not polled.
+        /// The time of the next poll; `nil` if there is none.
         var nextPoll: MonotonicInstant?
-        /// When that was asked for: the answer may come late.
+        /// The time of the last request to consume: the answer may arrive late.
         var lastConsumed: MonotonicInstant?
     }
 
-    /// One request at a time, and not as fast as the network is: a server's every answer may ask for more, such as another
-    /// login.
+    /// Allows one request at a time, at a limited rate: every answer of a server may cause another request, such as
+    /// another login.
     struct Turn: Sendable {
         private var step: (number: Int, step: Step)?
         private var last = 0
         private var pace = Pace(interval: .milliseconds(500), burst: 30)
-        /// When the next may begin, after many at once.
+        /// The earliest time of the next request, after many in short order.
         private(set) var notBefore: MonotonicInstant?
-        /// When the last one did.
+        /// The time at which the last request began.
         private(set) var lastBegan: MonotonicInstant?
 
         var isFree: Bool { step == nil }
 
-        /// Of what is under way.
+        /// The number of the current request.
         var number: Int? { step?.number }
 
-        /// Whether it is to find out what was missed.
+        /// Whether the current request looks for missed changes.
         var isCatchingUp: Bool {
             switch step?.step {
             case .register, .list: true
@@ -107,7 +107,7 @@ extension WorkspaceLoop {
             }
         }
 
-        /// - Returns: Its number.
+        /// - Returns: The number of the request.
         mutating func begin(_ new: Step, now: MonotonicInstant) -> Int {
             last += 1
             step = (last, new)
@@ -116,14 +116,14 @@ extension WorkspaceLoop {
             return last
         }
 
-        /// - Returns: What it was; nil if it is not under way.
+        /// - Returns: The step that ended; `nil` if it is not the current one.
         mutating func end(_ number: Int) -> Step? {
             guard let current = step, current.number == number else { return nil }
             step = nil
             return current.step
         }
 
-        /// - Returns: What there was to give up.
+        /// - Returns: The abandoned step, if any.
         mutating func giveUp() -> Step? {
             defer { step = nil }
             return step?.step

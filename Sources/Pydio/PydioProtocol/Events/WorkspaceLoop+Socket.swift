@@ -2,21 +2,21 @@ package import Basics
 package import Realtime
 import Transport
 
-/// The WebSocket (section 9). It has proved itself when it has answered a ping or brought something: a server that refuses
-/// a client may close a connection only after opening it, and never acknowledges what is registered.
+/// The WebSocket (section 9). It is considered working once it has answered a ping or delivered data: a server that
+/// refuses a client may close a connection only after opening it, and never acknowledges a registration.
 extension WorkspaceLoop {
-    /// Whether what the WebSocket `id` brings counts.
+    /// Returns whether data of the WebSocket `id` counts.
     package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { socket.isReceiving(from: id) }
 
-    /// The WebSocket whose messages count, if there is one.
+    /// The WebSocket whose messages count, if any.
     var openSocket: ConnectionMachine.TransportID? {
         socket.transport.flatMap { socket.isReceiving(from: $0) ? $0 : nil }
     }
 
-    /// Something came, or a ping was answered.
+    /// Handles received data, or an answered ping.
     ///
     /// - Parameters:
-    ///   - isProof: Whether it shows that what is registered is heard: bytes alone may be those of any server.
+    ///   - isProof: Whether it proves that the registration works: bytes alone may come from any server.
     ///   - isWoken: Whether nodes have changed.
     package mutating func socketHeard(
         _ id: ConnectionMachine.TransportID, isProof: Bool = true, isWoken: Bool = false, isStale: Bool = false,
@@ -39,23 +39,23 @@ extension WorkspaceLoop {
         return actions + proceed(now: now)
     }
 
-    /// It is gone.
+    /// Handles the end of the WebSocket.
     package mutating func socketEnded(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) -> [Action] {
         let orders = socket.transportEnded(id, disposition: .backOff(atLeast: .zero), now: now)
         return carryOutSocket(orders, now: now) + proceed(now: now)
     }
 
-    /// What it brought cannot be read: something was missed.
+    /// Handles unreadable data: something was missed.
     package mutating func socketMissed(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) -> [Action] {
         guard socket.isReceiving(from: id) else { return [] }
         switch messenger {
         case .mailbox: return []
         case .handingOver:
-            // It may have happened after the mailbox was consumed for the last time: once that is answered, it is a gap.
+            // It may have happened after the last request to the mailbox: once that is answered, it is a gap.
             messenger = .mailbox
             return []
         case .socket:
-            // The mailbox counts until things are known again: then the socket takes over once more.
+            // The mailbox counts until the state is known again; then the socket takes over again.
             let actions = handBack()
             missed(isGap: true)
             return actions + proceed(now: now)
@@ -82,7 +82,7 @@ extension WorkspaceLoop {
             case .ping(let id): actions.append(.pingSocket(id))
             case .drop(let id), .close(let id): actions.append(.dropSocket(id))
             case .failed(_, let next):
-                // Once, until it works again: polls do in its place.
+                // Report it once, until it works again: polls replace it.
                 guard !hasToldOfSocket else { break }
                 hasToldOfSocket = true
                 switch next {
@@ -99,16 +99,16 @@ extension WorkspaceLoop {
         return actions
     }
 
-    /// The mailbox counts again.
+    /// Returns to the mailbox.
     mutating func handBack() -> [Action] {
         guard isSocketLive else { return [] }
         messenger = .mailbox
-        // It was given up, and what happens until it is consumed again may be kept nowhere.
+        // The mailbox was abandoned, and changes until it is consumed again may be lost.
         if !readsFeed { knowledge.missed(isGap: true) }
         return [.socketHandsBack]
     }
 
-    /// Nothing is asked any more.
+    /// Ends the WebSocket for good.
     mutating func endSocket() -> [Action] {
         handBack()
             + socket.shutDown().compactMap { order in

@@ -1,32 +1,32 @@
 package import Realtime
 
 extension WorkspaceLoop {
-    /// One thing to be asked of the server.
+    /// One request to the server.
     package enum Step: Hashable, Sendable {
-        /// Whether the workspace is there, and how the server tells of changes.
+        /// Check that the workspace exists, and how the server reports changes.
         case discover
         case register
         case consume(WorkspaceModel.Purpose)
-        /// The same for the last time: the WebSocket takes over.
+        /// Consume the mailbox for the last time: the WebSocket takes over.
         case consumeLast
         case list(Listing)
         /// - Parameter isFlattened: Whether the net effect on each node is enough.
         case readChanges(isFlattened: Bool)
     }
 
-    /// What a listing is for.
     package enum Listing: Hashable, Sendable {
-        /// To begin with.
+        /// The initial listing.
         case base
-        /// To find out what was missed.
+        /// To find missed changes.
         case compare(Loss)
     }
 
     /// Whether messages were lost.
     package enum Loss: Hashable, Sendable {
-        /// Nothing says so.
+        /// There is no sign of a loss.
         case unlikely
-        /// Something may have been: a request that empties the mailbox was not answered, or the mailbox is another.
+        /// Messages may have been lost: a request that empties the mailbox was not answered, or the mailbox is a
+        /// different one.
         case suspected
         case certain
     }
@@ -37,10 +37,11 @@ extension WorkspaceLoop {
         /// - Parameters:
         ///   - isWoken: Whether nodes have changed, or more messages wait.
         ///   - isStale: Whether workspaces or rights have changed.
-        ///   - isSuspect: Whether the session is another than the last time, so that the mailbox may be, too.
+        ///   - isSuspect: Whether the session has changed since the last time, so that the mailbox may have changed,
+        ///     too.
         case consumed(isWoken: Bool, isStale: Bool, isSuspect: Bool)
         case listed
-        /// - Parameter isReset: Whether the log has begun anew.
+        /// - Parameter isReset: Whether the log was reset.
         case changesRead(isReset: Bool)
     }
 
@@ -48,15 +49,15 @@ extension WorkspaceLoop {
         /// The server could not be reached, or its answer was cut.
         case unreachable
         case timedOut
-        /// It answered with an error, or with something else.
+        /// The server sent an error, or another unexpected answer.
         case refused
-        /// It keeps no log of changes that can be read.
+        /// The server has no readable change log.
         case withoutFeed
-        /// It does not accept the login.
+        /// The server does not accept the login.
         case unauthenticated
-        /// There is no such workspace, or no such server.
+        /// The workspace or the server does not exist.
         case unusable
-        /// Nothing on this server tells of changes.
+        /// The server doesn't report changes.
         case silent
     }
 
@@ -66,18 +67,18 @@ extension WorkspaceLoop {
         case openSocket(ConnectionMachine.TransportID, WorkspaceServices.WebSocket)
         case pingSocket(ConnectionMachine.TransportID)
         case dropSocket(ConnectionMachine.TransportID)
-        /// While it is true nothing is read from it.
+        /// Pause or resume reading from the WebSocket.
         case pauseSocket(Bool)
         case socketTakesOver
         case socketHandsBack
         case changed(from: ConnectionState, to: ConnectionState)
-        /// - Parameter retryAfter: Nil: it is not tried again.
+        /// - Parameter retryAfter: The delay until the retry; `nil` if there is none.
         case failed(Problem, retryAfter: Duration?)
-        /// Polls take its place.
+        /// The WebSocket has failed; polls replace it.
         case socketFailed(retryAfter: Duration?)
-        /// Nothing has been asked for long, since somebody takes events too slowly.
+        /// Requests have been paused for long because a reader is too slow.
         case held(message: String)
-        /// That has ended.
+        /// The pause has ended.
         case resumed(message: String, after: Duration)
     }
 }

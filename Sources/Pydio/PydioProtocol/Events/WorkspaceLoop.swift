@@ -2,14 +2,14 @@ package import Basics
 package import Realtime
 import Transport
 
-/// When a workspace's events are asked for, and how: the order of requests, polls, the WebSocket, the back-off.
+/// Decides when and how to request a workspace's events: the order of requests, polls, the WebSocket, the back-off.
 ///
 ///     start ─ discover ─ register ─ consume ─┬─ list ─────────┬─ connected: consume … consume …
 ///                                            └─ read changes ─┘      └─ a WebSocket takes over
 ///
-/// The row of requests is the opening of a connection of the ``ConnectionMachine``, each answer proves it alive, and what
-/// fails ends it. A mailbox is opened before the workspace is listed, so that nothing happens unseen in between. The
-/// WebSocket is a second such connection, which may fail as it likes: polls take its place. One request is under way at a
+/// The series of requests is the opening of a connection of the ``ConnectionMachine``: each answer proves that it is
+/// alive, and a failure ends it. The mailbox is opened before the workspace is listed, so that no change in between is
+/// missed. The WebSocket is a second such connection, which may fail: polls then replace it. Only one request runs at a
 /// time.
 package struct WorkspaceLoop: Sendable {
     let configuration: Configuration
@@ -22,9 +22,9 @@ package struct WorkspaceLoop: Sendable {
     private var feed = Feed.unused
     var messenger = Messenger.mailbox
     var mailbox = Mailbox()
-    /// A failure of the WebSocket is told once, until it works again.
+    /// Whether a failure of the WebSocket was reported, which happens once until it works again.
     var hasToldOfSocket = false
-    /// Who takes events too slowly.
+    /// The holds of slow readers.
     private var readingHolds = ReadingHolds()
     private var problem = Problem.unreachable
     var jitter: JitterGenerator
@@ -48,48 +48,48 @@ package struct WorkspaceLoop: Sendable {
         ].compactMap { $0 }.min()
     }
 
-    /// Whether nothing is missing as far as is known.
+    /// Whether no event is known to be missing.
     package var isUpToDate: Bool {
         state == .connected && needs.isEmpty && !knowledge.isComparing && !turn.isCatchingUp
     }
 
-    /// Whether the answer to this step counts.
+    /// Returns whether the answer to this step counts.
     package func isUnderWay(_ number: Int) -> Bool { turn.number == number }
 
-    /// Whether the log of changes is to be used, as far as is known.
+    /// Whether to use the change log, as far as known.
     package var readsFeed: Bool { feed != .unused }
 
     var isHeld: Bool { readingHolds.isHeld }
 
     var isSocketLive: Bool { messenger == .socket }
 
-    // MARK: What the application asks
+    // MARK: Calls from the application
 
-    /// Starts, or tries again at once if a retry is waited for.
+    /// Starts, or retries at once if a retry is pending.
     package mutating func start(now: MonotonicInstant) -> [Action] {
         carryOut(connection.connect(now: now), now: now) + proceed(now: now)
     }
 
-    /// Asks no more. What is under way is given up.
+    /// Stops requests, and abandons the current one.
     package mutating func pause(now: MonotonicInstant) -> [Action] {
         carryOut(connection.disconnect(), now: now)
     }
 
-    /// Asks no more as long as `isHeld`, for the sinks; what is under way goes on.
+    /// Stops requests while `isHeld` is true, for the sinks; the current request continues.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [Action] {
         let wasHeld = self.isHeld
         readingHolds.isHeldByOthers = isHeld
         return holdsChanged(from: wasHeld, now: now)
     }
 
-    /// The same for a reader, until it lets go. Reported if that takes long.
+    /// Stops requests for a reader, until it releases its hold. Reports a long hold.
     package mutating func hold(for reader: EventReader, now: MonotonicInstant) -> [Action] {
         let wasHeld = isHeld
         readingHolds.hold(reader, now: now)
         return holdsChanged(from: wasHeld, now: now)
     }
 
-    /// Takes back one ``hold(for:now:)``.
+    /// Releases one ``hold(for:now:)``.
     package mutating func release(for reader: EventReader, now: MonotonicInstant) -> [Action] {
         let wasHeld = isHeld
         let end = readingHolds.release(reader, now: now).map { end in
@@ -109,16 +109,16 @@ package struct WorkspaceLoop: Sendable {
         return actions + proceed(now: now)
     }
 
-    /// Asks at once.
+    /// Makes a request at once.
     package mutating func check(now: MonotonicInstant) -> [Action] {
         mailbox.nextPoll = now
         if readsFeed, state == .connected { needs.changes = true }
         return proceed(now: now)
     }
 
-    // MARK: What comes back
+    // MARK: Answers
 
-    /// What was asked was answered, and the answer told.
+    /// Handles a successful request whose answer has been reported.
     package mutating func succeeded(_ number: Int, _ outcome: Outcome, now: MonotonicInstant) -> [Action] {
         guard let id = connection.transport, let step = turn.end(number) else { return [] }
         connection.heard(id, now: now)
@@ -134,7 +134,7 @@ package struct WorkspaceLoop: Sendable {
             if isSuspect, step == .consume(.everything) || step == .consumeLast { missed(isGap: false) }
             if isWoken, readsFeed { needs.changes = true }
             if step == .consumeLast, !isSuspect {
-                // The mailbox is given up: what came since is nowhere if the socket is gone, too.
+                // The mailbox is abandoned: newer messages are lost if the socket is also gone.
                 guard socket.connectionState == .connected, let id = socket.transport, messenger == .handingOver(to: id)
                 else {
                     messenger = .mailbox
@@ -142,12 +142,12 @@ package struct WorkspaceLoop: Sendable {
                     return proceed(now: now)
                 }
                 messenger = .socket
-                // Of what came before it was registered.
+                // For changes from before it was registered.
                 if readsFeed { needs.changes = true }
                 return [.socketTakesOver] + proceed(now: now)
             }
         case .listed:
-            // What happened while it was listed is in the mailbox, and is not to be told as missed.
+            // Changes during the listing are in the mailbox, and must not be reported as missed.
             if case .list(.compare) = step, !readsFeed {
                 needs.drain = true
                 knowledge = .comparing(knowledge.loss)
@@ -163,7 +163,7 @@ package struct WorkspaceLoop: Sendable {
             } else if knowledge == .none {
                 knowledge = .known
             } else if feed == .used(lastRead: nil) {
-                // It is known from a listing: what has happened since then is not in the log, which begins here.
+                // The knowledge comes from a listing: changes since then are not in the log, which begins here.
                 needs.listing = .compare(knowledge.loss)
             }
             feed = .used(lastRead: now)
@@ -182,7 +182,7 @@ package struct WorkspaceLoop: Sendable {
             guard services?.hasMailbox == true else { return stop(.silent, now: now) }
             feed = .unused
             (needs.changes, needs.isFarBehind) = (false, false)
-            // The mailbox is asked anew: what it brings must count.
+            // The mailbox is consumed again: its messages must count.
             let actions = handBack()
             missed(isGap: true)
             return actions + proceed(now: now)
@@ -199,7 +199,7 @@ package struct WorkspaceLoop: Sendable {
         return carryOut(connection.transportEnded(id, disposition: .stop, now: now), now: now)
     }
 
-    /// - Returns: Nil if nothing tells of changes there.
+    /// - Returns: `nil` if the server doesn't report changes.
     private mutating func discovered(_ services: WorkspaceServices, now: MonotonicInstant) -> [Action]? {
         self.services = services
         guard services.hasMailbox || services.hasFeed && configuration.usesFeed else { return nil }
@@ -220,7 +220,7 @@ package struct WorkspaceLoop: Sendable {
         needs.drain = services.hasMailbox
         if readsFeed {
             (needs.changes, needs.isFarBehind) = (true, true)
-            // The log began anew, and nobody knows yet what was missed.
+            // The log was reset, and it is not known yet what was missed.
             if knowledge.loss == .certain { needs.listing = .compare(.certain) }
         } else {
             if isMailboxExpired(now: now) { knowledge.missed(isGap: true) }
@@ -248,9 +248,9 @@ package struct WorkspaceLoop: Sendable {
             + carryOutSocket(socket.networkReturned(now: now), now: now) + proceed(now: now)
     }
 
-    // MARK: What is next
+    // MARK: Next steps
 
-    /// Asks the next thing that is due, if nothing is under way.
+    /// Makes the next request that is due, if none is running.
     mutating func proceed(now: MonotonicInstant) -> [Action] {
         guard turn.isFree, !isHeld, let id = connection.transport, connection.isReceiving(from: id) else { return [] }
         var actions: [Action] = []
@@ -265,7 +265,7 @@ package struct WorkspaceLoop: Sendable {
         return actions + [.perform(next, number: turn.begin(next, now: now))]
     }
 
-    /// What is asked for meanwhile is asked for anew.
+    /// Begins a step. Requests made meanwhile count as new.
     private mutating func begin(_ step: Step) {
         switch step {
         case .discover: needs.discovery = false
@@ -294,7 +294,7 @@ package struct WorkspaceLoop: Sendable {
         return .consume(.everything)
     }
 
-    /// A mailbox that is new may have what waits for others, which is old.
+    /// Returns how to use a mailbox's messages: a new mailbox may contain old messages that wait for other clients.
     private func drainPurpose(now: MonotonicInstant) -> WorkspaceModel.Purpose {
         switch knowledge {
         case .none: .nothing
@@ -312,12 +312,12 @@ package struct WorkspaceLoop: Sendable {
             if isTime || services?.hasMailbox != true { needs.changes = true }
         }
         if services?.hasMailbox != true || isSocketLive {
-            // The socket wakes; the log is read once in a while all the same.
+            // The socket triggers reads; the log is also read at intervals.
             mailbox.nextPoll = readsFeed ? now + (isSocketLive ? configuration.feedInterval : pollInterval) : nil
         }
     }
 
-    /// What a mailbox or a socket would have told may be lost.
+    /// Records that messages of the mailbox or the socket may be lost.
     mutating func missed(isGap: Bool) {
         guard services?.hasMailbox == true else {
             if readsFeed { (needs.changes, needs.isFarBehind) = (true, true) }
@@ -344,7 +344,7 @@ package struct WorkspaceLoop: Sendable {
                 knowledge.comparisonEnds()
                 mailbox.nextPoll = nil
             case .ping(let id):
-                // What is under way proves as much; where the socket is all there is, it is asked itself.
+                // The current request is proof enough; if there is only the socket, ask it directly.
                 if isSocketLive, !readsFeed { connection.heard(id, now: now) } else { mailbox.nextPoll = now }
             case .drop: actions += giveUp()
             case .close(let id):
@@ -377,7 +377,7 @@ package struct WorkspaceLoop: Sendable {
         return [.cancelStep]
     }
 
-    /// What a mailbox gives out, it forgets.
+    /// Handles a lost answer: a mailbox deletes the messages that it sends.
     private mutating func answerLost(to step: Step) {
         switch step {
         case .consume, .consumeLast: if !readsFeed { knowledge.missed(isGap: false) }

@@ -2,32 +2,32 @@ package import Basics
 package import Realtime
 package import Transport
 
-/// A workspace as a source of events: ``WorkspaceLoop`` says what is asked when, ``WorkspaceModel`` what of the answers is
-/// news, and this joins the two.
+/// A workspace as a source of events. ``WorkspaceLoop`` decides what to request when, ``WorkspaceModel`` which parts of
+/// the answers are new, and this type connects the two.
 ///
 ///     answers, messages ──► model ──► events, gaps ──► the application
 ///                    └────► loop ──► requests, WebSocket
 ///
-/// One request is under way at a time. One that was given up may still change what the server keeps for this client, so
-/// the next is made when it has ended: each ``Action/perform(_:)`` is to be followed by ``answered(_:_:now:)`` or
-/// ``failed(_:_:now:)``, also after ``Action/cancelStep``.
+/// Only one request runs at a time. An abandoned request may still change the server's state for this client, so the
+/// next one waits for its end: each ``Action/perform(_:)`` must be followed by ``answered(_:_:now:)`` or
+/// ``failed(_:_:now:)``, even after ``Action/cancelStep``.
 package struct WorkspaceMachine: Machine {
     package struct Request: Hashable, Sendable {
         package let number: Int
         package let step: WorkspaceLoop.Step
-        /// The place in the log of changes; nil is the beginning, for all that there is.
+        /// The position in the change log; `nil` means the beginning, for everything.
         package let sequence: Int64?
-        /// Whether what is in the bin counts.
+        /// Whether to include the contents of the bin.
         package let includesBin: Bool
     }
 
-    /// What came of a request.
+    /// The result of a request.
     package enum Answer: Sendable {
         case services(WorkspaceServices)
         case registered
-        /// - Parameter generation: Tells one session from another.
+        /// - Parameter generation: The identifier of the session.
         case messages([ChannelMessage], generation: Int)
-        /// Nil is more than can be remembered.
+        /// The contents of the workspace; `nil` if there are too many nodes to store.
         case listing(NodeIndex?)
         case changes(PydioChangesResponse)
     }
@@ -35,26 +35,26 @@ package struct WorkspaceMachine: Machine {
     package enum Action: Sendable {
         case perform(Request)
         case cancelStep
-        /// Closes the mailbox: nobody consumes it any more.
+        /// Close the mailbox, which is no longer consumed.
         case unregister
         case openSocket(ConnectionMachine.TransportID, WorkspaceServices.WebSocket)
         case pingSocket(ConnectionMachine.TransportID)
         case dropSocket(ConnectionMachine.TransportID)
-        /// While it is true nothing is read from it.
+        /// Pause or resume reading from the WebSocket.
         case pauseSocket(Bool)
         case tell([PydioEvent])
-        /// Something may have been missed in this time.
+        /// Events may have been missed in this period.
         case gap(from: MonotonicInstant, to: MonotonicInstant)
-        /// The place in the log of changes up to which everything was told.
+        /// The position in the change log up to which everything was reported.
         case sequence(Int64)
         case changed(ConnectionState)
-        /// - Parameter retryAfter: Nil: it is not tried again.
+        /// - Parameter retryAfter: The delay until the retry; `nil` if there is none.
         case failed(WorkspaceLoop.Problem, retryAfter: Duration?)
-        /// Polls take its place.
+        /// The WebSocket has failed; polls replace it.
         case socketFailed(retryAfter: Duration?)
-        /// Nothing has been asked for long, since somebody takes events too slowly.
+        /// Requests have been paused for long because a reader is too slow.
         case held(message: String)
-        /// That has ended.
+        /// The pause has ended.
         case resumed(message: String)
     }
 
@@ -63,23 +63,23 @@ package struct WorkspaceMachine: Machine {
     private var frames = SocketFrames()
     private var actions: [Action] = []
     private var mailbox = Mailbox()
-    /// Under way, though it may have been given up.
+    /// The running request, which may have been abandoned.
     private var current: Request?
-    /// Waits for the end of that one.
+    /// The request that waits for the end of the current one.
     private var waiting: Request?
-    /// Whether a listing that is to be compared is one after a gap.
+    /// Whether the listing to compare follows a certain gap.
     private var isGapCertain = false
-    /// When something was heard last before anything was missed.
+    /// The time of the last received data before anything was missed.
     private var lastHeard: MonotonicInstant
 
-    /// What is known of the mailbox that the server keeps.
+    /// The known state of the server's mailbox.
     private struct Mailbox: Hashable, Sendable {
         var isOpen = false
-        /// The session in which it was consumed last.
+        /// The session in which it was last consumed.
         var generation: Int?
-        /// A request that opens it failed: the server may still carry it out, whatever takes its place meanwhile.
+        /// Whether a request that opens it failed: the server may still carry it out later.
         var isInDoubt = false
-        /// It is to be closed when nothing is under way.
+        /// Whether to close it when no request is running.
         var isToBeClosed = false
     }
 
@@ -93,10 +93,10 @@ package struct WorkspaceMachine: Machine {
 
     package var state: ConnectionState { loop.state }
 
-    /// Whether nothing is missing as far as is known.
+    /// Whether no event is known to be missing.
     package var isUpToDate: Bool { loop.isUpToDate }
 
-    /// Whether the answer to this request counts.
+    /// Returns whether the answer to this request counts.
     package func isUnderWay(_ number: Int) -> Bool { loop.isUnderWay(number) }
 
     package var nextDeadline: MonotonicInstant? { loop.nextDeadline }
@@ -106,35 +106,35 @@ package struct WorkspaceMachine: Machine {
         return actions
     }
 
-    // MARK: What the application asks
+    // MARK: Calls from the application
 
-    /// Starts, or tries again at once if a retry is waited for.
+    /// Starts, or retries at once if a retry is pending.
     package mutating func start(now: MonotonicInstant) { carryOut(loop.start(now: now), now: now) }
 
-    /// Asks no more. What is under way is given up.
+    /// Stops requests, and abandons the current one.
     package mutating func pause(now: MonotonicInstant) { carryOut(loop.pause(now: now), now: now) }
 
-    /// Asks at once.
+    /// Makes a request at once.
     package mutating func check(now: MonotonicInstant) { carryOut(loop.check(now: now), now: now) }
 
-    /// Asks no more as long as `isHeld`, for the sinks; what is under way goes on.
+    /// Stops requests while `isHeld` is true, for the sinks; the current request continues.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) {
         carryOut(loop.hold(isHeld, now: now), now: now)
         beginNext()
     }
 
-    /// The same for a reader, until it lets go. Reported if that takes long.
+    /// Stops requests for a reader, until it releases its hold. Reports a long hold.
     package mutating func hold(for reader: EventReader, now: MonotonicInstant) {
         carryOut(loop.hold(for: reader, now: now), now: now)
     }
 
-    /// Takes back one ``hold(for:now:)``.
+    /// Releases one ``hold(for:now:)``.
     package mutating func release(for reader: EventReader, now: MonotonicInstant) {
         carryOut(loop.release(for: reader, now: now), now: now)
         beginNext()
     }
 
-    /// Ends everything. A mailbox that is open is closed.
+    /// Ends everything, and closes an open mailbox.
     package mutating func close(now: MonotonicInstant) {
         if mailbox.isOpen || mailbox.isInDoubt {
             (mailbox.isOpen, mailbox.isInDoubt, mailbox.isToBeClosed) = (false, false, true)
@@ -143,7 +143,7 @@ package struct WorkspaceMachine: Machine {
         beginNext()
     }
 
-    // MARK: What comes back
+    // MARK: Answers
 
     package mutating func answered(_ number: Int, _ answer: Answer, now: MonotonicInstant) {
         guard let request = end(number) else { return beginNext() }
@@ -156,7 +156,7 @@ package struct WorkspaceMachine: Machine {
     package mutating func failed(_ number: Int, _ problem: WorkspaceLoop.Problem, now: MonotonicInstant) {
         if let current, current.number == number {
             if problem == .unauthenticated {
-                // Nobody is let in to close it, and to try would be one more login that is refused.
+                // Closing it would fail, and cause one more refused login.
                 (mailbox.isOpen, mailbox.isInDoubt, mailbox.isToBeClosed) = (false, false, false)
             } else if current.step.usesMailbox {
                 mailbox.isInDoubt = true
@@ -166,14 +166,14 @@ package struct WorkspaceMachine: Machine {
         beginNext()
     }
 
-    /// - Returns: The request, unless it was given up.
+    /// - Returns: The request, unless it was abandoned.
     private mutating func end(_ number: Int) -> Request? {
         guard let request = current, request.number == number else { return nil }
         current = nil
         return loop.isUnderWay(number) ? request : nil
     }
 
-    /// Tells what is news of an answer.
+    /// Reports the new parts of an answer.
     private mutating func take(
         _ answer: Answer, of step: WorkspaceLoop.Step, now: MonotonicInstant
     ) -> WorkspaceLoop.Outcome {
@@ -185,12 +185,12 @@ package struct WorkspaceMachine: Machine {
             mailbox.generation = generation
             var purpose = WorkspaceModel.Purpose.everything
             if case .consume(let given) = step { purpose = given }
-            // Something may be missing before these.
+            // Messages before these may be missing.
             if isSuspect, purpose == .everything { purpose = .allButNodes }
             let taken = model.consumed(messages, for: purpose)
             if let comparison = taken.comparison { tell(comparison, now: now) }
             tell(taken.events)
-            // The answer says when the WebSocket brings nothing any more that was in the mailbox as well.
+            // The answer shows when the WebSocket no longer delivers messages that were also in the mailbox.
             if let id = loop.openSocket { actions.append(.pingSocket(id)) }
             return .consumed(isWoken: taken.isWoken, isStale: taken.isRegistryStale, isSuspect: isSuspect)
         case .listing(let index):
@@ -208,7 +208,7 @@ package struct WorkspaceMachine: Machine {
         case .changes(let response):
             let isReset = model.sequence != nil && response.isReset
             let events = model.read(response)
-            // Before them: who hears of one can keep the place.
+            // Before the events, so that a receiver of an event can store the position.
             if let sequence = model.sequence { actions.append(.sequence(sequence)) }
             tell(events)
             return .changesRead(isReset: isReset)
@@ -232,13 +232,13 @@ package struct WorkspaceMachine: Machine {
 
     // MARK: WebSocket
 
-    /// A part of a message came.
+    /// Handles a received part of a message.
     package mutating func socketHeard(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         carryOut(loop.socketHeard(id, isProof: false, now: now), now: now)
         heard(now: now)
     }
 
-    /// The newest ping was answered: what the server sent before that is here.
+    /// Handles the answer to the newest ping: everything that the server sent before has arrived.
     package mutating func socketAnswered(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         guard loop.isReceiving(from: id) else { return }
         model.socketAnswered()
@@ -276,7 +276,7 @@ package struct WorkspaceMachine: Machine {
         heard(now: now)
     }
 
-    /// It is gone.
+    /// Handles the end of the WebSocket.
     package mutating func socketEnded(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         if loop.isReceiving(from: id) { model.socketClosed() }
         carryOut(loop.socketEnded(id, now: now), now: now)
@@ -329,11 +329,11 @@ package struct WorkspaceMachine: Machine {
 
     private mutating func giveUp() {
         guard waiting == nil else { return waiting = nil }
-        // One that may open the mailbox again goes on, so that it is closed for good after it.
+        // A request that may reopen the mailbox continues, so that the mailbox is closed for good after it.
         if let current, !(mailbox.isToBeClosed && current.step.usesMailbox) { actions.append(.cancelStep) }
     }
 
-    /// Whatever waits begins, if nothing is under way and nothing holds it.
+    /// Begins the waiting request, if none is running and nothing holds it.
     private mutating func beginNext() {
         guard current == nil else { return }
         if let next = waiting {

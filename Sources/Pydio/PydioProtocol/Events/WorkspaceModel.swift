@@ -1,16 +1,17 @@
 import Basics
 import Foundation
 
-/// What is known of a workspace, and what of that which comes is news: messages, listings and the log of changes in,
-/// events out.
+/// The known contents of a workspace, which determine what is new: messages, listings and the change log in, events
+/// out.
 ///
-/// Messages may say again what a listing has said already, since a mailbox is opened before the workspace is listed.
+/// Messages may repeat changes that a listing already contains, since the mailbox is opened before the workspace is
+/// listed.
 package struct WorkspaceModel: Sendable {
     package struct Configuration: Hashable, Sendable {
         package var workspaceId: String
-        /// Nodes that are remembered for comparison; with more none are.
+        /// The maximum number of nodes to store for comparison; if there are more, none are stored.
         package var maximumNodes = 100_000
-        /// Where to go on in the log of changes; nil is its end.
+        /// The position in the change log to continue from; `nil` means its end.
         package var sequence: Int64?
 
         package init(workspaceId: String) {
@@ -18,11 +19,11 @@ package struct WorkspaceModel: Sendable {
         }
     }
 
-    /// What becomes of a mailbox's messages.
+    /// The use of a mailbox's messages.
     package enum Purpose: Hashable, Sendable {
-        /// They are older than what is to be told.
+        /// Ignore the messages: they are older than the events to report.
         case nothing
-        /// A listing follows: those of nodes are in it.
+        /// Ignore messages about nodes: a listing that includes them follows.
         case allButNodes
         case everything
     }
@@ -31,44 +32,43 @@ package struct WorkspaceModel: Sendable {
         package var events: [PydioEvent] = []
         /// Whether nodes have changed, or messages wait.
         package var isWoken = false
-        /// Whether workspaces or rights are others.
+        /// Whether workspaces or rights have changed.
         package var isRegistryStale = false
-        /// What the listing before has found that no message told; it comes before the events.
+        /// The changes in the previous listing that no message reported; they come before the events.
         package var comparison: Comparison?
     }
 
     package struct Comparison: Hashable, Sendable {
-        /// Nil if there was nothing to compare with.
+        /// The events; `nil` if there was nothing to compare with.
         package var events: [PydioEvent]?
-        /// Whether the listing shows what no message told, even where later messages have covered it up.
+        /// Whether the listing shows a change that no message reported, even if later messages have hidden it.
         package var isGap = false
     }
 
     package let configuration: Configuration
-    /// The last place in the log of changes up to which everything was told.
+    /// The last position in the change log up to which everything was reported.
     package private(set) var sequence: Int64?
-    /// Whether nodes are told from the log of changes, and messages of them only wake.
+    /// Whether changes of nodes come from the change log, and messages about them only trigger a read.
     package var readsFeed = false
-    /// What is remembered; nil if that was too much, or nothing was listed.
+    /// The stored nodes; `nil` if there were too many, or nothing was listed.
     package private(set) var index: NodeIndex?
 
-    /// What comes next may have been listed.
+    /// Whether the next changes may already be in the listing.
     private var mayRepeat = false
-    /// Files that have made way for an upload whose end is still to come.
+    /// Files set aside for an upload that has not ended yet.
     private var replaced: Set<NodePath> = []
     private static let maximumReplaced = 1_000
     private var wasRegistryStale = false
-    /// A listing that is to be compared.
     private var listing: Listing?
-    /// While messages are taken that came during it.
+    /// The unexplained changes, while messages received during the listing are processed.
     private var surprises: ListingSurprises?
 
     private struct Listing: Sendable {
         let index: NodeIndex?
-        /// What messages tell may hide that one before them was lost: any difference is a gap.
+        /// Whether messages may hide that an earlier one was lost, so that any difference is a gap.
         var isLossSuspected = false
     }
-    /// While a WebSocket is open.
+    /// The backlog while a WebSocket is open.
     private var socketBacklog: SocketBacklog?
 
     package init(_ configuration: Configuration) {
@@ -92,12 +92,12 @@ package struct WorkspaceModel: Sendable {
         defer { surprises = nil }
         let differs = surprises?.isExplained == false
         for message in messages {
-            // The newer server says so with each poll as long as it holds.
+            // The newer server repeats this with each poll while it applies.
             if isStaleAgain, case .requireRegistryReload = message { continue }
             take(message, withNodes: purpose == .everything, &taken)
         }
         guard purpose == .everything else { return taken }
-        // The log repeats by itself.
+        // With a log, only reading it ends this.
         if !readsFeed { mayRepeat = false }
         if let listing {
             self.listing = nil
@@ -109,7 +109,8 @@ package struct WorkspaceModel: Sendable {
         return taken
     }
 
-    /// What the messages have told is in the listing, or has happened after it: both sides get it.
+    /// Compares a listing with the stored nodes. The changes in messages are in the listing, or happened after it, so
+    /// both sides receive them.
     private mutating func compare(_ listing: Listing, after messages: [ChannelMessage]) -> Comparison {
         let old = index
         index = listing.index
@@ -135,20 +136,21 @@ package struct WorkspaceModel: Sendable {
         return take(news)
     }
 
-    /// The mailbox was consumed for the last time: what the WebSocket has brought meanwhile counts, and all that follows.
+    /// Takes the messages that the WebSocket has delivered meanwhile, after the mailbox was consumed for the last time.
+    /// Later ones also count.
     package mutating func socketTakesOver() -> Taken {
         mayRepeat = true
         return take(socketBacklog?.takeOver() ?? [])
     }
 
-    /// It has answered a ping that was sent after all that was consumed: what it sent before is here.
+    /// Handles the WebSocket's answer to a ping sent after all consumed messages: everything sent before has arrived.
     package mutating func socketAnswered() {
         guard socketBacklog?.answered() == true else { return }
-        // Where there is a log, that tells of nodes, and ends this when it is read.
+        // With a log, the log reports nodes, and reading it ends this.
         if !readsFeed { mayRepeat = false }
     }
 
-    /// The mailbox counts again.
+    /// Returns to the mailbox.
     package mutating func socketHandsBack() {
         socketBacklog?.handBack()
     }
@@ -190,7 +192,7 @@ package struct WorkspaceModel: Sendable {
         }
     }
 
-    /// - Returns: Nil if the change is known already.
+    /// - Returns: `nil` if the change is already known.
     private mutating func event(of change: NodesDiff.Change) -> PydioEvent? {
         switch change {
         case .added(let node):
@@ -208,7 +210,7 @@ package struct WorkspaceModel: Sendable {
                 checkSize()
                 return event(PydioEventName.nodeMoved, node)
             }
-            // Not only size and time can have changed: the same twice is told twice, unless it was listed meanwhile.
+            // More than size and time may have changed: report an equal change again, unless it was listed meanwhile.
             let effect = remember(entry, at: node.fullPath)
             return mayRepeat && effect == .none ? nil : event(PydioEventName.nodeUpdated, node)
         case .removed(let path, _):
@@ -241,24 +243,25 @@ package struct WorkspaceModel: Sendable {
 
     // MARK: Listing
 
-    /// The workspace is about to be listed.
+    /// Handles the start of a listing.
     package mutating func listingBegins() {
         listing = nil
         socketBacklog?.listingBegins()
     }
 
-    /// The workspace as it is now; nil if it is more than can be remembered. It is only remembered.
+    /// Stores the current contents of the workspace without reporting changes; `nil` if there are too many nodes to
+    /// store.
     package mutating func listed(_ new: NodeIndex?) {
         index = new
         mayRepeat = true
     }
 
-    /// The same, as news: to be compared once the messages that came meanwhile are known.
+    /// Stores a listing, to compare it once the messages received meanwhile are known.
     package mutating func listedForComparison(_ new: NodeIndex?, isLossSuspected: Bool) {
         listing = Listing(index: new, isLossSuspected: isLossSuspected)
     }
 
-    /// The same, compared at once.
+    /// Compares a listing at once.
     package mutating func compared(_ new: NodeIndex?) -> Comparison {
         defer { mayRepeat = true }
         return compare(Listing(index: new), after: [])
@@ -282,8 +285,8 @@ package struct WorkspaceModel: Sendable {
 
     // MARK: Unfinished uploads
 
-    /// The event as applications see it, without the names that syncs use for unfinished uploads: a file that gets its
-    /// own name is created, or updated if a file made way for it. Nil if there is nothing to see.
+    /// Returns the event as applications see it, without the temporary names of unfinished uploads: a file that gets
+    /// its final name is created, or updated if it replaces a file. `nil` if there is nothing to report.
     private mutating func withoutUpload(_ event: PydioEvent) -> PydioEvent? {
         if Self.isTemporary(event.path) {
             if let original = event.originalPath, !Self.isTemporary(original) {
@@ -303,18 +306,19 @@ package struct WorkspaceModel: Sendable {
         path?.pathSegments.last.map { SyncUpload.isTemporary($0) } ?? false
     }
 
-    // MARK: Log of changes
+    // MARK: Change log
 
-    /// - Returns: Nothing the first time, unless there was a place to go on from: that is how things are.
+    /// - Returns: An empty array the first time, unless there was a position to continue from: the first read shows the
+    ///   current state.
     package mutating func read(_ response: PydioChangesResponse) -> [PydioEvent] {
         guard let last = sequence else {
             sequence = response.lastSequence
-            // What is known from a listing is what the next one is compared with.
+            // Keep the known listing, which the next one is compared with.
             if index == nil { remember(response) }
             return []
         }
         sequence = response.lastSequence
-        // A log that has begun anew says nothing of the time before: a listing does.
+        // A log that was reset contains nothing from before; a listing does.
         guard !response.isReset else { return [] }
         defer { mayRepeat = false }
         return response.changes.filter { $0.sequence > last }.compactMap { change in
@@ -330,7 +334,7 @@ package struct WorkspaceModel: Sendable {
         index = entries.count <= configuration.maximumNodes ? NodeIndex(entries) : nil
     }
 
-    /// - Returns: Nil if the change is known already.
+    /// - Returns: `nil` if the change is already known.
     private mutating func event(of change: PydioLoggedChange) -> PydioEvent? {
         let name: String
         guard let path = change.target ?? change.source else { return nil }
@@ -339,7 +343,7 @@ package struct WorkspaceModel: Sendable {
         switch change.kind {
         case .create:
             let effect = remember(entry, at: path)
-            // A flattened log does not say that the one before was deleted.
+            // A flattened log doesn't show that the previous node was deleted.
             name = effect == .changed ? PydioEventName.nodeUpdated : PydioEventName.nodeCreated
             isNews = effect != .none
         case .content:
@@ -367,7 +371,7 @@ package struct WorkspaceModel: Sendable {
 }
 
 extension NodeIndex.Entry {
-    /// - Returns: Nil if nothing is known of the node any more.
+    /// - Returns: `nil` if nothing is known about the node any more.
     fileprivate init?(_ change: PydioLoggedChange) {
         guard let node = change.node else { return nil }
         self.init(

@@ -1,9 +1,9 @@
 import Foundation
 
-/// How a server tells of changes, by its registry (section 9).
+/// The ways in which a server reports changes, according to its registry (section 9).
 package struct WorkspaceServices: Hashable, Sendable {
     package struct WebSocket: Hashable, Sendable {
-        /// Without the query.
+        /// The URL without the query.
         package var url: String
         package var host: String
         package var isSecure: Bool
@@ -15,9 +15,9 @@ package struct WorkspaceServices: Hashable, Sendable {
 
     /// Whether there are mailboxes.
     package var hasMailbox: Bool
-    /// Whether there is a log of changes.
+    /// Whether there is a change log.
     package var hasFeed: Bool
-    /// How long clients are to wait between polls.
+    /// The interval that clients must wait between polls.
     package var pollInterval: Duration?
     package var webSocket: WebSocket?
 
@@ -30,8 +30,8 @@ package struct WorkspaceServices: Hashable, Sendable {
         self.webSocket = webSocket
     }
 
-    /// - Parameter registry: The part `plugins`.
-    /// - Returns: Nil if it lists none.
+    /// - Parameter registry: The `plugins` part of the registry.
+    /// - Returns: `nil` if it lists none.
     package init?(registry: XMLNode) {
         var plugins: [String: XMLNode] = [:]
         Self.collect(registry, into: &plugins)
@@ -54,7 +54,7 @@ package struct WorkspaceServices: Hashable, Sendable {
     }
 }
 
-/// What a plugin tells of itself: texts that are JSON, though not always.
+/// The settings of a plugin: texts, usually JSON.
 private struct Settings {
     private var values: [String: Any] = [:]
 
@@ -84,7 +84,7 @@ private struct Settings {
         switch values[name] {
         case let flag as Bool: flag
         case let text as String: text == "true" || text == "1"
-        // The newer server's switches have settings in them.
+        // The newer server's switches contain settings.
         case let object as [String: Any]: !object.isEmpty
         default: false
         }
@@ -97,7 +97,7 @@ private struct Settings {
         return values[name] as? [String: Any]
     }
 
-    /// Of the script that came with versions 5 and 6.
+    /// The WebSocket of the script in versions 5 and 6.
     var oldWebSocket: WorkspaceServices.WebSocket? {
         guard isSet("WS_SERVER_ACTIVE"), let host = text("WS_SERVER_HOST") else { return nil }
         let path = text("WS_SERVER_PATH") ?? "/"
@@ -106,7 +106,7 @@ private struct Settings {
             isSecure: isSet("WS_SERVER_SECURE"))
     }
 
-    /// Of `pydio-booster`.
+    /// The WebSocket of `pydio-booster`.
     var newWebSocket: WorkspaceServices.WebSocket? {
         guard isSet("WS_ACTIVE") else { return nil }
         let path = text("WS_PATH") ?? "ws"
@@ -120,7 +120,7 @@ private struct Settings {
         return Self.webSocket(host, integer("BOOSTER_MAIN_PORT"), target, isSecure: isSet("BOOSTER_MAIN_SECURE"))
     }
 
-    /// - Returns: Nil if host, port or path are none.
+    /// - Returns: `nil` if the host, port or path is invalid.
     private static func webSocket(
         _ host: String, _ port: Int?, _ path: String, isSecure: Bool
     ) -> WorkspaceServices.WebSocket? {

@@ -1,22 +1,22 @@
-/// One message of a workspace's channel, as a poll or a WebSocket brings it (8.3).
+/// One message of a workspace's channel, from a poll or a WebSocket (8.3).
 package enum ChannelMessage: Hashable, Sendable {
     case nodesDiff(NodesDiff)
     case reloadBookmarks
-    /// The user's workspaces, or rights in them, are others: a `reload_instruction` for the list of them.
+    /// The user's workspaces, or the rights in them, have changed: a `reload_instruction` for their list.
     case reloadWorkspaces
-    /// Something is to be listed again: what, in which folder, and which file in it.
+    /// Something must be listed again: the kind of object, the folder, and the file in it.
     case reload(object: String, node: String?, file: String?)
-    /// Workspaces or rights have changed, or the session's workspace is another than the channel's: nothing was delivered.
+    /// Workspaces or rights have changed, or the session's workspace is not the channel's: nothing was delivered.
     case requireRegistryReload(workspaceId: String?)
-    /// Messages wait.
+    /// Messages are waiting.
     case consumeChannel
     /// Anything else, as XML.
     case other(xml: String)
 
-    /// The messages of a document in order; nil if it is no document of messages.
+    /// Returns the messages of a document in order; `nil` if it is not a document of messages.
     package static func list(in root: XMLNode) -> [ChannelMessage]? {
         guard root.name == "tree" else {
-            // A single message may come without a document around it.
+            // A single message may arrive without an enclosing document.
             return knownNames.contains(root.name) ? [ChannelMessage(root)] : nil
         }
         return root.children.map { ChannelMessage($0) }

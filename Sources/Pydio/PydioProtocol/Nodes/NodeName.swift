@@ -1,13 +1,13 @@
 import Basics
 
-/// What servers make of the names that they are sent.
+/// The rules by which servers change the names that they are sent.
 ///
-/// They trim a name and leave out some of its characters without a word, so that two names may become one.
+/// They silently trim a name and drop some of its characters, so that two names may become one.
 package enum NodeName {
     private static let omitted: Set<Unicode.Scalar> = ["\"", "/", "|", "?", "\\", "\0"]
     private static let trimmed: Set<Unicode.Scalar> = [" ", "\t", "\n", "\r", "\0", "\u{B}"]
 
-    /// The name as servers keep it, as far as is known; only their answer tells for certain.
+    /// Returns the name as servers store it, as far as known; only their answer is certain.
     package static func stored(_ name: String) -> String {
         let inner = name.unicodeScalars.drop { trimmed.contains($0) }.reversed().drop { trimmed.contains($0) }
         var result = String.UnicodeScalarView()
@@ -15,15 +15,15 @@ package enum NodeName {
         return String(result)
     }
 
-    /// The same for the last part of a path.
+    /// Returns a path whose last part is the name as servers store it.
     package static func stored(path: String) -> String {
         let (folder, name) = split(path)
         return (folder == "/" ? "/" : folder + "/") + stored(name)
     }
 
-    /// The folder of a path, without a slash at its end unless it is the top, and the last part.
+    /// Returns the folder of a path, without a trailing slash unless it is the root, and the last part.
     package static func split(_ path: String) -> (folder: String, name: String) {
-        // By bytes: a slash and an accent after it are one character.
+        // By bytes: a slash followed by an accent is one character.
         var bytes = path.utf8[...]
         while bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
         guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return ("/", String(Substring(bytes))) }
@@ -31,32 +31,33 @@ package enum NodeName {
         return (folder.isEmpty ? "/" : folder, String(Substring(bytes[bytes.index(after: slash)...])))
     }
 
-    /// The last part of a path that a server lists, if the others are the folder's, and if it can be a name anywhere.
+    /// Returns the last part of a path in a server's listing, if the rest is the folder, and if the part is a valid
+    /// name everywhere.
     package static func child(_ path: String, of folder: String) -> String? {
         let prefix = folder == "/" ? "/" : folder + "/"
         guard path.utf8.starts(with: prefix.utf8) else { return nil }
         let name = String(Substring(path.utf8.dropFirst(prefix.utf8.count)))
-        // By bytes: a slash and an accent after it are one character, and not a slash to Swift.
+        // By bytes: to Swift, a slash followed by an accent is one character, and not a slash.
         guard !name.isEmpty, name != ".", name != "..",
             !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
         else { return nil }
         return name
     }
 
-    /// Whether a server can say it: no document can hold some control characters, and the server leaves them out of its
-    /// answers, though not of the name.
+    /// Returns whether a server can report the name: documents cannot contain some control characters, which the server
+    /// omits from its answers but not from the name.
     package static func canBeTold(_ name: String) -> Bool {
         !name.unicodeScalars.contains {
             $0.value < 0x20 && !["\t", "\n", "\r"].contains($0) || $0.value == 0xFFFE || $0.value == 0xFFFF
         }
     }
 
-    /// Whether it leads to its folder, or to the one above.
+    /// Returns whether the name refers to its folder or the parent.
     package static func isDots(_ name: String) -> Bool { name == "." || name == ".." }
 
-    /// Whether servers keep a name as it is.
+    /// Returns whether servers store a name unchanged.
     package static func isKept(_ name: String) -> Bool {
-        // What looks like a character reference may be resolved.
+        // Servers may resolve text that looks like a character reference.
         name.isExactly(stored(name)) && name.firstMatch(of: /&#|&[A-Za-z0-9]+;/) == nil
     }
 }

@@ -2,14 +2,15 @@ import Basics
 import Foundation
 
 extension NodeResponse {
-    /// The folder that a listing is of, alone (6.2); nothing if the document is empty; nil if it is no listing.
+    /// Returns the listed folder as the only element (6.2); an empty array if the document is empty; `nil` if it is not
+    /// a listing.
     static func listing(in root: XMLNode) -> [NodeResponse]? {
         guard root.name == "tree" else { return nil }
         guard root["filename"] != nil else { return root.children.isEmpty ? [] : nil }
         return NodeResponse(root).map { [$0] }
     }
 
-    /// A node with everything in it; nil if it or one in it has no path.
+    /// Reads a node with everything in it; returns `nil` if it or one in it has no path.
     convenience init?(_ element: XMLNode) {
         guard let path = element["filename"] else { return nil }
         var children: [NodeResponse] = []
@@ -30,7 +31,7 @@ extension NodeResponse {
         Int64(text).map { max($0, 0) }
     }
 
-    /// Seconds since 1970, with decimals perhaps.
+    /// Reads seconds since 1970, possibly with decimals.
     static func time(_ text: String) -> Date? {
         guard let seconds = Double(text), seconds.isFinite, abs(seconds) < 1e12 else { return nil }
         return Date(timeIntervalSince1970: seconds)

@@ -1,22 +1,22 @@
 import Foundation
 
-/// A field of a workspace's metadata, with what it has for one node.
+/// A field of a workspace's metadata, with its value for one node.
 public struct PydioMetadataField: Sendable, Hashable {
-    /// What the server calls it.
+    /// The server's name of the field.
     public let name: String
-    /// What people call it.
+    /// The display name of the field.
     public let label: String
-    /// Empty if it was never set.
+    /// The value; empty if it was never set.
     public let value: String
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(name: String, label: String, value: String) {
         (self.name, self.label, self.value) = (name, label, value)
     }
 }
 
 extension NodeResponse {
-    /// The fields that an administrator has defined for the workspace, in that order, with this node's values. Empty without
+    /// The fields defined by an administrator for the workspace, in that order, with this node's values. Empty without
     /// the plugin meta.user.
     public var metadataFields: [PydioMetadataField] {
         let names = Self.list(attributes["meta_fields"])
@@ -31,12 +31,12 @@ extension NodeResponse {
         text?.split(separator: ",").map { String($0).trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty } ?? []
     }
 
-    /// Whether somebody has locked it.
+    /// Whether any user has locked the node.
     public var isLocked: Bool { attributes["sl_locked"] == "true" }
 
-    /// Whether that is the user.
+    /// Whether the current user has locked the node.
     public var isLockedByUser: Bool { isLocked && attributes["sl_mylock"] == "true" }
 
-    /// What the user is notified of; nil is nothing.
+    /// The events that the user is notified of; `nil` for none.
     public var watch: PydioWatch? { attributes["meta_watched"].flatMap { PydioWatch(rawValue: $0) } }
 }

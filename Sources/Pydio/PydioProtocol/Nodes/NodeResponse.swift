@@ -1,32 +1,32 @@
 import Basics
 public import Foundation
 
-/// A file or folder of a workspace as the server described it once.
+/// A file or folder of a workspace, as described by the server at one time.
 public final class NodeResponse: Sendable {
-    /// The folder that it was listed in, while that is held; nil for the one that was asked for.
+    /// The folder that it was listed in, while that object exists; `nil` for the requested node itself.
     public var parent: NodeResponse? { parentReference }
-    /// Its name for people; empty for the root.
+    /// The display name; empty for the root.
     public let name: String
     /// Whether it is a file.
     public let isLeaf: Bool
-    /// Where it is in its workspace, beginning with `/`; empty for the root.
+    /// The path in its workspace, beginning with `/`; empty for the root.
     public let path: String
-    /// Bytes; 0 if the server does not say.
+    /// The size in bytes; 0 if the server doesn't report it.
     public let size: Int64
-    /// When it was changed, by the server's clock.
+    /// The modification time, by the server's clock.
     public let mTime: Date?
-    /// What it holds, in the server's order; nil if there is nothing, or it was not listed.
+    /// The entries in the server's order; `nil` if there are none, or they were not listed.
     public let children: [NodeResponse]?
-    /// All other attributes, under the names of the server.
+    /// All other attributes, by the server's names.
     public let attributes: [String: String]
-    /// Which part of a large folder this is; nil if it came whole.
+    /// The page of a large folder; `nil` if it was sent whole.
     public let pagination: NodePagination?
 
-    // Set once, while the tree is built and nobody else has it; ever after it is only read, or cleared by the runtime,
-    // which is safe for weak references.
+    // Set once, while the tree is built and not shared; afterwards only read, or cleared by the runtime, which is safe
+    // for weak references.
     nonisolated(unsafe) private weak var parentReference: NodeResponse?
 
-    /// See the properties. The children's parent is this node from now on: give them to one node only.
+    /// Creates a node with the given properties. It becomes the parent of its children, so pass them to one node only.
     public init(
         name: String, isLeaf: Bool, path: String, size: Int64 = 0, mTime: Date? = nil, children: [NodeResponse]? = nil,
         attributes: [String: String] = [:], pagination: NodePagination? = nil
@@ -50,25 +50,25 @@ public final class NodeResponse: Sendable {
         return folder.hasSuffix("/") ? folder + path : folder + "/" + path
     }
 
-    /// Where an updated node was before, in messages and answers about changes; nil if they do not say.
+    /// The previous path of an updated node, in messages and answers about changes; `nil` if not reported.
     public var originalPath: String? { attributes["original_path"] }
 
     /// Whether this is the workspace's bin.
     public var isRecycleBin: Bool { attributes["ajxp_mime"] == "ajxp_recycle" }
 
-    /// Whether a recursive listing left out what is in this folder.
+    /// Whether a recursive listing omitted the contents of this folder.
     public var hasUnlistedChildren: Bool { attributes["ajxp_has_children"] == "true" }
 
-    /// Whether the server counts it among the user's bookmarks.
+    /// Whether it is one of the user's bookmarks.
     public var isBookmarked: Bool { attributes["ajxp_bookmarked"] == "true" }
 
-    /// Whether name, kind, path, size and time are the same.
+    /// Returns whether name, kind, path, size and time are equal.
     public func isValuesEqual(_ other: NodeResponse) -> Bool {
         name == other.name && isLeaf == other.isLeaf && path == other.path && size == other.size
             && mTime == other.mTime
     }
 
-    /// The same of all that they hold, in order.
+    /// Returns whether the nodes and all their contents are equal, in order.
     public func isTreeEqual(_ other: NodeResponse) -> Bool {
         let (mine, others) = (children ?? [], other.children ?? [])
         return isValuesEqual(other) && mine.count == others.count
@@ -77,10 +77,10 @@ public final class NodeResponse: Sendable {
 }
 
 extension NodeResponse: Hashable, CustomStringConvertible {
-    /// ``isTreeEqual(_:)``
+    /// Same as ``isTreeEqual(_:)``.
     public static func == (lhs: NodeResponse, rhs: NodeResponse) -> Bool { lhs.isTreeEqual(rhs) }
 
-    /// By path, size and time.
+    /// Hashes path, size and time.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(path)
         hasher.combine(size)
@@ -91,16 +91,16 @@ extension NodeResponse: Hashable, CustomStringConvertible {
     public var description: String { fullPath }
 }
 
-/// Which part of a large folder a listing holds.
+/// The page of a large folder that a listing contains.
 public struct NodePagination: Sendable, Hashable {
-    /// Entries of the whole folder.
+    /// The number of entries of the whole folder.
     public let count: Int
-    /// Pages of the whole folder.
+    /// The number of pages of the whole folder.
     public let total: Int
-    /// The page that this is, from 1.
+    /// The number of this page, from 1.
     public let current: Int
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(count: Int, total: Int, current: Int) {
         (self.count, self.total, self.current) = (count, total, current)
     }

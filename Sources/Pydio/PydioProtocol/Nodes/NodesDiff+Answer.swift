@@ -1,5 +1,5 @@
 extension NodesDiff {
-    /// What an element `nodes_diff` says (8.3). Nodes without a path are left out.
+    /// Reads a `nodes_diff` element (8.3). Skips nodes without a path.
     package init(_ element: XMLNode) {
         self.init(
             element.children.flatMap { part -> [Change] in

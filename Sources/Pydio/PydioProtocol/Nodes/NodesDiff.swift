@@ -1,24 +1,24 @@
 public import Foundation
 
-/// What has changed in a workspace: part of an answer to who changed it, or of a message to everybody.
+/// The changes in a workspace: part of the answer to the client that made them, or of a message to all clients.
 ///
-/// The two differ: of a move or a deletion into the bin, the answer says that one node was removed and another added, and
-/// the message that one was updated whose ``NodeResponse/originalPath`` is another.
+/// The two differ: for a move or a deletion into the bin, the answer reports that one node was removed and another
+/// added; the message reports an update of a node with a different ``NodeResponse/originalPath``.
 public struct NodesDiff: Sendable, Hashable {
     /// One change.
     public enum Change: Sendable, Hashable {
-        /// Created, uploaded, or the target of a copy.
+        /// The node was created, uploaded, or is the target of a copy.
         case added(NodeResponse)
-        /// Content, metadata, name or place has changed.
+        /// The content, metadata, name or path has changed.
         case updated(NodeResponse)
-        /// Gone. The time is the server's, where it says.
+        /// The node was removed. The time is the server's, if reported.
         case removed(path: String, time: Date?)
     }
 
-    /// In the order of the document.
+    /// The changes, in the order of the document.
     public var changes: [Change]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(_ changes: [Change] = []) {
         self.changes = changes
     }
@@ -33,7 +33,7 @@ public struct NodesDiff: Sendable, Hashable {
         changes.compactMap { if case .updated(let node) = $0 { node } else { nil } }
     }
 
-    /// The paths of those that were removed.
+    /// The paths of the nodes that were removed.
     public var removed: [String] {
         changes.compactMap { if case .removed(let path, _) = $0 { path } else { nil } }
     }

@@ -1,23 +1,23 @@
 public import Foundation
 
-/// Something that somebody has done, as the server's feed tells it.
+/// An activity of a user, from the server's feed.
 public struct PydioActivity: Sendable, Hashable {
-    /// What it was done to, as it is now.
+    /// The affected node, in its current state.
     public let node: NodeResponse
-    /// Where that is in its workspace.
+    /// The path of the node in its workspace.
     public let path: String
-    /// The workspace's id; nil if the server does not say.
+    /// The workspace's id; `nil` if the server doesn't report it.
     public let workspaceId: String?
-    /// What was done, for people, in the language of the user; nil if the server does not say.
+    /// A description of the activity for people, in the user's language; `nil` if the server doesn't report it.
     public let summary: String?
-    /// Who did it; nil if the server does not say.
+    /// The user who did it; `nil` if the server doesn't report it.
     public let author: String?
-    /// When, by the server's clock; nil if the server does not say.
+    /// The time, by the server's clock; `nil` if the server doesn't report it.
     public let date: Date?
 
     init(_ node: NodeResponse) {
         self.node = node
-        // Newer servers number the entries instead, so that each has a path of its own.
+        // Newer servers number the entries instead, so that each has its own path.
         path = node.attributes["real_path"] ?? node.fullPath
         workspaceId = node.attributes["repository_id"]
         summary = node.attributes["event_description_long"] ?? node.attributes["event_description"]

@@ -1,11 +1,11 @@
-/// A bookmark of a user's in a workspace.
+/// A user's bookmark in a workspace.
 public struct PydioBookmark: Sendable, Hashable {
     /// The node's path.
     public let path: String
-    /// What the user calls it.
+    /// The user's title of the bookmark.
     public let title: String
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(path: String, title: String) {
         (self.path, self.title) = (path, title)
     }

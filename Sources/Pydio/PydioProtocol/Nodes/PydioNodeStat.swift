@@ -1,17 +1,17 @@
 public import Foundation
 
-/// What the server's file system says of a node.
+/// A node's properties in the server's file system.
 public struct PydioNodeStat: Sendable, Hashable {
-    /// Bytes.
+    /// The size in bytes.
     public let size: Int64
-    /// When its content was changed.
+    /// The time at which the content was last changed.
     public let mTime: Date?
-    /// Kind and permissions as in Unix; nil if the server does not say.
+    /// The kind and permissions as in Unix; `nil` if the server doesn't report them.
     public let mode: Int?
-    /// A digest of the content, if the server was asked for one and makes them.
+    /// A digest of the content, if requested and supported by the server.
     public let contentHash: String?
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(size: Int64, mTime: Date? = nil, mode: Int? = nil, contentHash: String? = nil) {
         self.size = size
         self.mTime = mTime
@@ -22,7 +22,7 @@ public struct PydioNodeStat: Sendable, Hashable {
     /// Whether it is a folder.
     public var isFolder: Bool { mode.map { $0 & 0o170000 == 0o040000 } ?? false }
 
-    /// - Returns: Nil without a size or a time.
+    /// - Returns: `nil` without a size or a time.
     init?(json: [String: Any]) {
         let size = JSONNumber.integer(json["size"])
         let time = JSONNumber.integer(json["mtime"])
@@ -33,9 +33,9 @@ public struct PydioNodeStat: Sendable, Hashable {
     }
 }
 
-/// Numbers that come as numbers or as texts: databases differ.
+/// Reads numbers sent as numbers or as text: databases differ.
 enum JSONNumber {
-    /// The same of truth values.
+    /// Reads a truth value sent as a number or as text.
     static func flag(_ value: Any?) -> Bool? {
         switch value {
         case let text as String: return text == "true" || text == "1"

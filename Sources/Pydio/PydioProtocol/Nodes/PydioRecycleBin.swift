@@ -1,17 +1,17 @@
 import Basics
 
-/// Where deleted nodes are kept.
+/// The recycle bin, which holds deleted nodes.
 public enum PydioRecycleBin {
-    /// The bin's path in a workspace, unless an administrator has chosen another. A listing of the top of the workspace says
-    /// for certain: ``NodeResponse/isRecycleBin``.
+    /// The bin's path in a workspace, unless an administrator has chosen another. To be certain, check
+    /// ``NodeResponse/isRecycleBin`` in a listing of the workspace's root.
     public static let usualPath = "/recycle_bin"
 
-    /// Whether a node is in a bin at ``usualPath``. The bin itself is not.
+    /// Returns whether a node is in a bin at ``usualPath``; false for the bin itself.
     public static func holds(_ path: String) -> Bool {
         path.utf8.starts(with: (usualPath + "/").utf8) && path.utf8.count > usualPath.utf8.count + 1
     }
 
-    /// The folder at the top of the workspace that a node is in; for a node in the bin, the bin.
+    /// Returns the top-level folder of the workspace that contains a node; for a node in the bin, the bin.
     package static func topFolder(of path: String) -> String? {
         path.pathSegments.first.map { "/" + $0 }
     }

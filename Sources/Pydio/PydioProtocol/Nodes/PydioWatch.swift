@@ -1,6 +1,6 @@
-/// What the server notifies a user of who watches a file or folder.
+/// The events of which the server notifies a user who watches a file or folder.
 public enum PydioWatch: String, Sendable, Hashable, CaseIterable {
-    /// Changes of it, or in it.
+    /// Changes of the node or its contents.
     case changes = "META_WATCH_CHANGE"
     /// Downloads and views.
     case reads = "META_WATCH_READ"

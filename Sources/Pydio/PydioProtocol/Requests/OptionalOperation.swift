@@ -1,5 +1,5 @@
-/// What not every server has: plugins bring it, or later versions. To others it is an unknown action, which they answer with
-/// an empty 200 and otherwise ignore (section 0 of the protocol's notes).
+/// An operation that only some servers have, by plugins or in later versions. To others it is an unknown action, which
+/// they ignore and answer with an empty 200 (section 0 of the protocol's notes).
 package enum OptionalOperation: String, Sendable, CaseIterable {
     case search
     case contentHash = "stat_hash"
@@ -14,7 +14,7 @@ package enum OptionalOperation: String, Sendable, CaseIterable {
     case watches = "toggle_watch"
     case activities = "get_my_feed"
 
-    /// For messages.
+    /// The name of the operation, for messages.
     private var name: String {
         switch self {
         case .search: "search"
@@ -32,7 +32,7 @@ package enum OptionalOperation: String, Sendable, CaseIterable {
         }
     }
 
-    /// Which servers have it, of the versions 5 to 8.
+    /// The servers of versions 5 to 8 that have the operation.
     private var requirement: String {
         switch self {
         case .search: "it needs an index, by the plugin index.lucene or, from version 6 on, index.elastic"

@@ -2,34 +2,34 @@ import Basics
 package import Foundation
 import Transport
 
-/// Which node to make a public link to, and how it can be used.
+/// The parameters of a new public link: its node and its restrictions.
 public struct PublicLinkRequestParams: PydioRequestParams, Hashable {
     /// The workspace's id.
     public var workspaceId: String
     /// The file or folder.
     public var path: String
-    /// What visitors see as its title. Nil: the node's name.
+    /// The title that visitors see. If `nil`, the node's name.
     public var label: String?
-    /// What visitors have to enter. Nil: nothing.
+    /// The password that visitors must enter; `nil` for none.
     public var password: String?
-    /// Days until the link ends. Nil: as long as the server allows.
+    /// The number of days until the link expires; `nil` for the server's maximum.
     public var expirationDays: Int?
-    /// Downloads until the link ends. Nil: as many as the server allows.
+    /// The number of downloads until the link expires; `nil` for the server's maximum.
     public var downloadLimit: Int?
-    /// Further parameters; these win over those above.
+    /// Additional parameters, which override those above.
     public var additional: [String: PydioParameter] = [:]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(workspaceId: String, path: String) {
         (self.workspaceId, self.path) = (workspaceId, path)
     }
 
-    /// The parameters under the names of the server.
+    /// The parameters by the server's names.
     public var dictionaryRepresentation: [String: PydioParameter] {
         let name = path.pathSegments.last ?? path
         var values: [String: PydioParameter] = [
             "tmp_repository_id": .text(workspaceId), "file": .text(path), "sub_action": "create_minisite",
-            // Visitors are somebody to the server: a user that it makes for the link.
+            // To the server, visitors are a user that it creates for the link.
             "create_guest_user": "true", "simple_right_read": "on", "simple_right_download": "on",
             "repo_label": .text(label ?? name), "repo_description": "",
         ]
@@ -41,16 +41,16 @@ public struct PublicLinkRequestParams: PydioRequestParams, Hashable {
 }
 
 extension PublicLinkRequestParams: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Neither the path nor the password.
+    /// A description without the path and the password.
     public var description: String { "a public link in the workspace \(workspaceId)" }
-    /// The same.
+    /// Same as ``description``.
     public var debugDescription: String { description }
-    /// Nothing: reflection would show the password.
+    /// An empty mirror, because reflection would show the password.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension AnswerRecogniser where Value == URL {
-    /// The link as text. A number instead of it says why there is none; what it means differs between versions.
+    /// The link as text. A number instead of it is an error code, whose meaning differs between versions.
     package static let publicLink = Self("the request for a public link") { body in
         guard body.document == nil else { return .other }
         if !body.isBlank, body.bytes.count < 10, body.text.allSatisfy(\.isNumber) {
@@ -59,9 +59,9 @@ extension AnswerRecogniser where Value == URL {
         return Match(webAddress(body.text))
     }
 
-    /// Nil unless it can be opened by who has no account.
+    /// Returns `nil` unless the address can be opened without an account.
     static func webAddress(_ text: String) -> URL? {
-        // URL would encode what cannot be in an address.
+        // URL would encode characters that are not allowed in an address.
         guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "<") }),
             let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
             !(url.host ?? "").isEmpty

@@ -1,15 +1,15 @@
 /// The value of a request's parameter.
 public enum PydioParameter: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
     case text(String)
-    /// Sent as `name[]=…` for each.
+    /// A list, sent as `name[]=…` for each element.
     case list([String])
 
-    /// A text.
+    /// Creates a text.
     public init(stringLiteral value: String) {
         self = .text(value)
     }
 
-    /// A list.
+    /// Creates a list.
     public init(arrayLiteral elements: String...) {
         self = .list(elements)
     }

@@ -2,9 +2,9 @@ import Basics
 public import Foundation
 import Transport
 
-/// A request to the REST interface, for what has no call of its own (section 11 of the protocol's notes).
+/// A request to the REST interface, for operations without a dedicated call (section 11 of the protocol's notes).
 public struct PydioRESTRequest: Sendable, Hashable {
-    /// What is to be done.
+    /// The HTTP method.
     public enum Method: String, Sendable, Hashable, CaseIterable {
         case get = "GET"
         case post = "POST"
@@ -13,25 +13,26 @@ public struct PydioRESTRequest: Sendable, Hashable {
         case delete = "DELETE"
     }
 
-    /// What is to be done.
+    /// The HTTP method.
     public var method: Method
-    /// Behind `api/`, not percent-encoded: `v2/fs/my-files/docs`. A slash at its end is sent; version 2 makes folders by it.
+    /// The path after `api/`, not percent-encoded: `v2/fs/my-files/docs`. A trailing slash is sent; in version 2 it
+    /// creates folders.
     public var path: String
-    /// Go into the address, or of a `POST` without a ``body`` into a form.
+    /// The parameters, sent in the URL, or in a form for a `POST` without a ``body``.
     public var parameters: [String: String] = [:]
-    /// Header fields besides those that every request has, such as `X-Rename-If-Exists`.
+    /// Additional header fields, such as `X-Rename-If-Exists`.
     public var fields: [String: String] = [:]
-    /// Sent as it is.
+    /// The body, sent unchanged.
     public var body: Data?
-    /// What the body is.
+    /// The type of the body.
     public var contentType = "application/octet-stream"
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(_ method: Method, _ path: String) {
         (self.method, self.path) = (method, path)
     }
 
-    /// Whether it is one of version 2, which servers have from 7 on.
+    /// Whether it belongs to version 2 of the interface, which servers have from version 7 on.
     private var isVersion2: Bool { path.pathSegments.first == "v2" }
 
     package var request: PydioRequest {
@@ -44,7 +45,7 @@ public struct PydioRESTRequest: Sendable, Hashable {
 
     package var recogniser: AnswerRecogniser<PydioRESTResponse> {
         AnswerRecogniser("the REST request") { [isVersion2] body in
-            // Servers without it take it for one of version 1, and answer that by a document or a page, or with nothing.
+            // Servers without version 2 interpret it as version 1, and send a document, a page, or nothing.
             let isOther = body.mimeType == "text/html" || body.mimeType == "text/xml"
             if isVersion2, body.isBlank || isOther, !Download.isDownload(body.head) {
                 return .unsupported("answer this request of REST version 2, which begins with version 7")
@@ -58,15 +59,15 @@ public struct PydioRESTRequest: Sendable, Hashable {
     }
 }
 
-/// What the REST interface answers.
+/// An answer of the REST interface.
 public struct PydioRESTResponse: Sendable, Hashable {
     /// The HTTP status: 200 to 299.
     public let status: Int
-    /// In lower case, without parameters; nil if the server doesn't say.
+    /// The type in lower case, without parameters; `nil` if the server doesn't declare one.
     public let contentType: String?
-    /// As it came: JSON as a rule, XML of some of version 1, and files.
+    /// The body as received: usually JSON, XML for some requests of version 1, and files.
     public let body: Data
 
-    /// Whether the body is JSON, as far as the server says.
+    /// Whether the server declares the body as JSON.
     public var isJSON: Bool { contentType == "application/json" }
 }

@@ -1,10 +1,10 @@
 import Basics
 package import Transport
 
-/// One request to a server, before it is known how it will be authorised.
+/// One request to a server, independent of its authorization.
 ///
-/// With a session it goes to the script as parameters; with a key pair it goes to the REST interface, where the workspace, the
-/// action and some of the parameters are the path (sections 6 and 11.1 of the protocol's notes).
+/// With a session, it goes to the script as parameters. With a key pair, it goes to the REST interface, where the
+/// workspace, the action and some parameters form the path (sections 6 and 11.1 of the protocol's notes).
 package struct PydioRequest: Sendable, Confidential {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -17,39 +17,38 @@ package struct PydioRequest: Sendable, Confidential {
     package var action: String
     package var method: Method
     package var parameters: [String: PydioParameter]
-    /// Those of the parameters that the REST interface takes as parts of the path, in order.
+    /// The parameters that the REST interface expects as parts of the path, in order.
     package var pathParameters: [String]
-    /// What the REST interface calls the action, if something else: one or more segments of the path.
+    /// The REST interface's name of the action, if different: one or more segments of the path.
     package var restAction: [String]?
-    /// Whether the REST interface has it without a workspace.
+    /// Whether the REST interface expects it without a workspace.
     package var isGlobal = false
-    /// Of a request that goes to the REST interface alone.
+    /// The REST form of a request that only the REST interface has.
     var rest: REST?
     /// The file of a multipart body.
     package var upload: Upload?
-    /// Where an answer goes that is a download.
+    /// The file for an answer that is a download.
     package var answerFile: HTTPAnswerFile?
     /// The value of the field `Range`.
     package var range: String?
-    /// Whether it must not be sent twice: over a connection that was kept alive and breaks it would be. So with all that may
-    /// change something.
+    /// Whether it must not be sent twice, as could happen over a kept-alive connection that breaks. True for all
+    /// requests that may change something.
     package var isSentOnce: Bool
-    /// Texts among the parameters that no error may quote.
+    /// The texts in the parameters that no error may quote.
     package var secrets: [String] = []
 
-    /// A request as the REST interface has it, whatever the script calls such a thing.
+    /// A request in the form of the REST interface, independent of the script's actions.
     struct REST: Sendable {
-        /// Behind `api/`, not encoded.
+        /// The path after `api/`, not encoded.
         let path: String
         let fields: [String: String]
         let body: (bytes: [UInt8], type: String)?
         let isVersion2: Bool
     }
 
-    /// Whether it cannot be sent in a session.
+    /// Whether it needs a key pair, and cannot be sent in a session.
     package var needsKeyPair: Bool { rest != nil }
 
-    /// What is uploaded.
     package enum Upload: Sendable {
         case file(HTTPBodyFile)
         case bytes([UInt8])
@@ -73,10 +72,10 @@ package struct PydioRequest: Sendable, Confidential {
         if case .text(let id) = parameters["tmp_repository_id"] { id } else { nil }
     }
 
-    /// Neither parameters nor paths.
+    /// A description without parameters and paths.
     package var description: String { "the request \(action)" }
 
-    /// Names and values as they are sent, not encoded yet: in the order of their names.
+    /// Returns names and values as sent, not encoded yet, sorted by name.
     package static func flattened(_ parameters: [String: PydioParameter]) -> [(name: String, value: String)] {
         parameters.sorted { $0.key < $1.key }.flatMap { name, value -> [(name: String, value: String)] in
             switch value {
@@ -86,15 +85,14 @@ package struct PydioRequest: Sendable, Confidential {
         }
     }
 
-    /// Parameters that are paths or names of nodes.
+    /// The parameters that are paths or names of nodes.
     private static let nodeParameters: Set<String> = [
         "dir", "file", "nodes", "dest", "dirname", "filename", "filename_new", "node", "bm_path",
     ]
 
-    /// Parameters that are new names of nodes.
     private static let newNameParameters: Set<String> = ["dirname", "filename", "filename_new", "archive_name"]
 
-    /// Refuses what no server takes, or could take for something else.
+    /// Throws for requests that no server accepts, or that servers could misinterpret.
     package func validate() throws(PydioError) {
         for (name, value) in Self.flattened(parameters) {
             let name = name.hasSuffix("[]") ? String(name.dropLast(2)) : name
@@ -116,7 +114,7 @@ package struct PydioRequest: Sendable, Confidential {
                     )
                 }
             }
-            // A listing has it to choose a page.
+            // In a listing, it selects a page.
             guard name != "dir" || action == "ls" || !value.contains("%23") else {
                 throw .pageMark(in: name, of: action)
             }
@@ -125,7 +123,7 @@ package struct PydioRequest: Sendable, Confidential {
 }
 
 extension PydioError {
-    /// Nobody could find what has such a name: see ``NodeName/canBeTold(_:)``.
+    /// Returns the error for a name that would make a node impossible to find: see ``NodeName/canBeTold(_:)``.
     package static func untellable(in name: String, of action: String) -> PydioError {
         PydioError(
             .invalidArgument,
@@ -133,7 +131,8 @@ extension PydioError {
                 + "name; nothing was sent")
     }
 
-    /// Servers cut the path of a folder at `%23`, and take what follows for the number of a page.
+    /// Returns the error for `%23` in a name: servers cut the path of a folder there, and interpret the rest as a page
+    /// number.
     package static func pageMark(in name: String, of action: String) -> PydioError {
         PydioError(
             .invalidArgument,

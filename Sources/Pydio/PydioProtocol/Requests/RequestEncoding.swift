@@ -2,25 +2,24 @@ import Basics
 import Foundation
 package import Transport
 
-/// How a request is authorised.
 package enum RequestPass: Hashable, Sendable, Confidential {
-    /// By a session's cookies and its token against forged requests.
+    /// A session's cookies and its token against forged requests.
     case session(cookies: String?, secureToken: String?)
-    /// By a key pair: `nonce` must not have a colon.
+    /// A key pair. `nonce` must not contain a colon.
     case signed(KeystoreToken, nonce: String)
-    /// By name and password.
+    /// A name and password.
     case basic(User)
 
     package var description: String { "an authorisation" }
 }
 
 extension PydioRequest {
-    /// What is the same for all requests.
+    /// The settings common to all requests.
     package struct Settings: Sendable {
         package var userAgent: String
-        /// How long nothing may move, and how long connecting may take.
+        /// The idle timeout, and the timeout for connecting.
         package var timeout: Duration
-        /// How long nothing may move in transfers of files.
+        /// The idle timeout of file transfers.
         package var stallTimeout: Duration
         package var maximumAnswerSize: Int
         package var maximumDownloadSize: Int
@@ -37,7 +36,7 @@ extension PydioRequest {
         }
     }
 
-    /// - Parameter boundary: What separates the parts of a multipart body; must not occur in the file.
+    /// - Parameter boundary: The separator of the parts in a multipart body. Must not occur in the file.
     package func httpRequest(
         to server: ServerAddress, as pass: RequestPass, _ settings: Settings, boundary: String
     ) throws(PydioError) -> HTTPRequest {
@@ -58,7 +57,7 @@ extension PydioRequest {
             } else {
                 form = Self.flattened(values)
             }
-            // The server would take a guest's session for a login.
+            // The server would accept a guest's session as a login.
             fields["Ajxp-Force-Login"] = "true"
             if let cookies { fields["Cookie"] = cookies }
         case .signed(let token, let nonce):
@@ -67,7 +66,7 @@ extension PydioRequest {
                 ("auth_token", token.token), ("auth_hash", token.hash(path: path, nonce: nonce)),
             ]
             var parameters = restParameters
-            // The REST interface takes a body as it comes for the file, unless it is told.
+            // Without this, the REST interface treats the whole body as the file.
             if upload != nil { parameters["force_post"] = "true" }
             let values = Self.flattened(parameters) + signature
             if method == .post, rest?.body == nil { form = values } else { query = values }
@@ -111,27 +110,28 @@ extension PydioRequest {
         parameters.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
     }
 
-    /// Whether the path ends with the action's name. The REST interface takes a question mark right behind it for a part of
-    /// the name, and answers nothing; a slash between them belongs to neither the path nor its signature.
+    /// Returns whether the path ends with the action's name. The REST interface treats a question mark directly after
+    /// it as part of the name, and sends an empty answer; a slash between them belongs neither to the path nor to its
+    /// signature.
     private func endsWithAction(_ pass: RequestPass) -> Bool {
         switch pass {
         case .session: return false
         case .signed, .basic:
-            // Version 2 has no actions in its addresses.
+            // Version 2 has no actions in its URLs.
             if let rest { return !rest.isVersion2 && rest.path.pathSegments.count == 2 }
             return pathParameters.allSatisfy { segments(of: $0).isEmpty }
         }
     }
 
-    /// It is sent, but not signed.
+    /// Whether the path ends with a slash, which is sent but not signed.
     private var endsWithSlash: Bool { rest?.path.hasSuffix("/") ?? false }
 
-    /// Without what is in the path.
+    /// The parameters that are not part of the path.
     private var restParameters: [String: PydioParameter] {
         var rest = parameters.filter { name, _ in
             name != "tmp_repository_id" && (!pathParameters.contains(name) || segments(of: name).isEmpty)
         }
-        // It finds what to delete in these alone.
+        // It reads the nodes to delete only from these.
         if action == "delete", case .list(let nodes) = rest.removeValue(forKey: "nodes") {
             if nodes.count == 1 {
                 rest["file"] = .text(nodes[0])
@@ -142,7 +142,7 @@ extension PydioRequest {
         return rest
     }
 
-    /// A parameter as a part of a path; nothing of the root.
+    /// Returns a parameter as segments of a path; empty for the root.
     private func segments(of name: String) -> [String] {
         switch parameters[name] {
         case .text(let text): text.pathSegments
@@ -151,7 +151,8 @@ extension PydioRequest {
         }
     }
 
-    /// The path of the request, each segment encoded as the server will when it checks the signature.
+    /// Returns the path of the request, each segment encoded in the same way as the server encodes it to check the
+    /// signature.
     private func restTarget(_ server: ServerAddress) throws(PydioError) -> String {
         let api = server.path + "api/"
         let place = [isGlobal ? "pydio" : workspaceId ?? "pydio"] + (restAction ?? [action])
@@ -173,7 +174,7 @@ extension PydioRequest {
         for (name, value) in form {
             before += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
         }
-        // The name is a parameter: what is said here does not matter.
+        // The name is sent as a parameter, so this one does not matter.
         before += "--\(boundary)\r\nContent-Disposition: form-data; name=\"userfile_0\"; filename=\"upload\"\r\n"
         before += "Content-Type: application/octet-stream\r\n\r\n"
         let after = "\r\n--\(boundary)--\r\n"

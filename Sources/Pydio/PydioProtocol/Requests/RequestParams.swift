@@ -1,16 +1,16 @@
 import Transport
 
-/// What a request sends besides the action and what belongs to the session.
+/// The parameters of a request, without the action and the session.
 ///
-/// Paths are absolute inside their workspace, `/` is its root, and are sent as they are: encoding is not the caller's.
+/// Paths are absolute within their workspace, with `/` as its root. Pass them unencoded.
 public protocol PydioRequestParams: Sendable {
-    /// The parameters under the names of the server.
+    /// The parameters by the server's names.
     var dictionaryRepresentation: [String: PydioParameter] { get }
 }
 
-/// Which folder to list, and how.
+/// The parameters of a listing.
 public struct ListNodesRequestParams: PydioRequestParams, Hashable {
-    /// The column that a server sorts by, if it can.
+    /// The column that a server sorts by, if supported.
     public enum Order: String, Sendable, Hashable {
         case name = "ajxp_label"
         case size = "filesize"
@@ -22,34 +22,34 @@ public struct ListNodesRequestParams: PydioRequestParams, Hashable {
     public var workspaceId: String
     /// The folder.
     public var path: String
-    /// Letters: `d` folders, `f` files, `z` archives, `a` all of them, `l` everything that is known of each.
+    /// Option letters: `d` folders, `f` files, `z` archives, `a` all of them, `l` all attributes.
     public var options = "al"
-    /// Only this one of the folder's entries: its name.
+    /// The name of the only entry to list.
     public var file: String?
-    /// Whether to list what is in the folders, too.
+    /// Whether to also list the contents of folders.
     public var isRecursive = false
-    /// How deep; for recursive listings. Nil: as the server likes.
+    /// The maximum depth of recursive listings; `nil` for the server's default.
     public var maxDepth: Int?
-    /// How many nodes; for recursive listings. Nil: as the server likes.
+    /// The maximum number of nodes in recursive listings; `nil` for the server's default.
     public var maxNodes: Int?
-    /// The page of a large folder, from 1. Nil: the first one, or the whole folder.
+    /// The page of a large folder, from 1. `nil` for the first one, or the whole folder.
     public var page: Int?
-    /// Nil: as the server likes.
+    /// The sort order; `nil` for the server's default.
     public var order: Order?
-    /// For ``order``.
+    /// Whether ``order`` is descending.
     public var isDescending = false
-    /// Further parameters; these win over those above.
+    /// Additional parameters, which override those above.
     public var additional: [String: PydioParameter] = [:]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(workspaceId: String, path: String = "/") {
         (self.workspaceId, self.path) = (workspaceId, path)
     }
 
-    /// The parameters under the names of the server.
+    /// The parameters by the server's names.
     public var dictionaryRepresentation: [String: PydioParameter] {
         var values: [String: PydioParameter] = ["tmp_repository_id": .text(workspaceId), "options": .text(options)]
-        // Decoded once with the query, and once more by the server for what follows the number sign.
+        // Decoded once with the query, and again by the server for the part after the number sign.
         values["dir"] = .text(page.map { path + "%23\($0)" } ?? path)
         values["file"] = file.map { .text($0) }
         if isRecursive { values["recursive"] = "true" }
@@ -63,48 +63,48 @@ public struct ListNodesRequestParams: PydioRequestParams, Hashable {
     }
 }
 
-/// Which folder to make.
+/// The parameters of a new folder.
 public struct MkDirRequestParams: PydioRequestParams, Hashable {
     /// The workspace's id.
     public var workspaceId: String
-    /// The folder that it will be in.
+    /// The parent folder.
     public var dir: String
-    /// Its name.
+    /// The name of the new folder.
     public var dirname: String
-    /// Further parameters; these win over those above.
+    /// Additional parameters, which override those above.
     public var additional: [String: PydioParameter] = [:]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(workspaceId: String, dir: String, dirname: String) {
         (self.workspaceId, self.dir, self.dirname) = (workspaceId, dir, dirname)
     }
 
-    /// The parameters under the names of the server.
+    /// The parameters by the server's names.
     public var dictionaryRepresentation: [String: PydioParameter] {
         ["tmp_repository_id": .text(workspaceId), "dir": .text(dir), "dirname": .text(dirname)]
             .merging(additional) { $1 }
     }
 }
 
-/// Which nodes to delete.
+/// The parameters of a deletion.
 public struct DeleteNodesRequestParams: PydioRequestParams, Hashable {
     /// The workspace's id.
     public var workspaceId: String
-    /// Their full paths.
+    /// The full paths of the nodes.
     public var nodes: [String]
-    /// The folder to delete them from. With the recycle bin's path, servers delete the nodes for good, wherever they are;
-    /// otherwise they move them into the bin, and refuse nodes that are in it already. Nil: the bin if all nodes are in
-    /// ``PydioRecycleBin/usualPath``, otherwise nothing is sent.
+    /// The folder to delete them from. With the recycle bin's path, servers delete the nodes for good, wherever they
+    /// are; otherwise they move them to the bin, and refuse nodes already in it. If `nil`, the bin is sent if all nodes
+    /// are in ``PydioRecycleBin/usualPath``, otherwise nothing.
     public var dir: String?
-    /// Further parameters; these win over those above.
+    /// Additional parameters, which override those above.
     public var additional: [String: PydioParameter] = [:]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(workspaceId: String, nodes: [String]) {
         (self.workspaceId, self.nodes) = (workspaceId, nodes)
     }
 
-    /// The parameters under the names of the server.
+    /// The parameters by the server's names.
     public var dictionaryRepresentation: [String: PydioParameter] {
         var values: [String: PydioParameter] = ["tmp_repository_id": .text(workspaceId), "nodes": .list(nodes)]
         let areInBin = !nodes.isEmpty && nodes.allSatisfy { PydioRecycleBin.holds($0) }
@@ -113,61 +113,61 @@ public struct DeleteNodesRequestParams: PydioRequestParams, Hashable {
     }
 }
 
-/// Which nodes to download: one file as it is; a folder, or several nodes, as a zip archive.
+/// The nodes to download: one file unchanged; a folder, or several nodes, as a zip archive.
 public struct DownloadNodesRequestParams: PydioRequestParams, Hashable {
     /// The workspace's id.
     public var workspaceId: String
-    /// Their full paths.
+    /// The full paths of the nodes.
     public var nodes: [String]
-    /// Further parameters; these win over those above.
+    /// Additional parameters, which override those above.
     public var additional: [String: PydioParameter] = [:]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(workspaceId: String, nodes: [String]) {
         (self.workspaceId, self.nodes) = (workspaceId, nodes)
     }
 
-    /// The parameters under the names of the server.
+    /// The parameters by the server's names.
     public var dictionaryRepresentation: [String: PydioParameter] {
         ["tmp_repository_id": .text(workspaceId), "nodes": .list(nodes)].merging(additional) { $1 }
     }
 }
 
-/// Where an upload goes.
+/// The target of an upload.
 public struct UploadNodesRequestParams: PydioRequestParams, Hashable {
     /// The workspace's id.
     public var workspaceId: String
-    /// The folder that the file will be in.
+    /// The folder for the file.
     public var dir: String
-    /// Its name there.
+    /// The name of the file in the folder.
     public var fileName: String
-    /// Whether a file of this name stays, and the new one gets a number; otherwise it is replaced.
+    /// Whether to keep an existing file of this name, and add a number to the new one; otherwise it is replaced.
     public var keepsBoth = false
-    /// Whether a file of this name may be replaced; if not, the upload fails where there is one. A file that comes there at
-    /// the same moment stays, too: the new one then gets a number. Without effect with ``keepsBoth``.
+    /// Whether an existing file of this name may be replaced; if not, the upload fails if there is one. A file that
+    /// appears at the same moment also stays: the new one then gets a number. No effect with ``keepsBoth``.
     ///
-    /// Servers leave out some characters of a name, such as quotation marks. A file whose name only then becomes the same
+    /// Servers drop some characters from names, such as quotation marks. A file whose name only matches because of that
     /// is never replaced.
     public var replaces = true
-    /// Further parameters; these win over those above.
+    /// Additional parameters, which override those above.
     public var additional: [String: PydioParameter] = [:]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(workspaceId: String, dir: String, fileName: String) {
         (self.workspaceId, self.dir, self.fileName) = (workspaceId, dir, fileName)
     }
 
-    /// The parameters under the names of the server.
+    /// The parameters by the server's names.
     public var dictionaryRepresentation: [String: PydioParameter] {
         var values: [String: PydioParameter] = [
             "tmp_repository_id": .text(workspaceId), "dir": .text(dir),
-            // The server decodes it once more than the others.
+            // The server decodes this one more time than the others.
             "urlencoded_filename": .text(fileName.percentEncoded), "xhr_uploader": "true",
         ]
         if !mayReplace { values["auto_rename"] = "true" }
         return values.merging(additional) { $1 }
     }
 
-    /// Whether a file is to be replaced that has the name which this one will have.
+    /// Whether to replace an existing file with the resulting name.
     package var mayReplace: Bool { replaces && !keepsBoth && NodeName.isKept(fileName) }
 }

@@ -1,13 +1,13 @@
 package import Foundation
 import Transport
 
-/// Where a server is: the folder of its script.
+/// The address of a server: the folder of its script.
 package struct ServerAddress: Hashable, Sendable {
-    /// Absolute, with a slash at its end; nothing else is normalised (section 2.2).
+    /// The absolute address with a trailing slash; nothing else is normalized (section 2.2).
     package let normalized: String
-    /// Scheme, host and port, without a slash at its end.
+    /// The scheme, host and port, without a trailing slash.
     package let origin: String
-    /// The path of the folder as it is in the URL, with slashes at both ends.
+    /// The path of the folder as in the URL, with slashes at both ends.
     package let path: String
     package let host: String
     package let isSecure: Bool
@@ -35,13 +35,13 @@ package struct ServerAddress: Hashable, Sendable {
         self.path = path.hasSuffix("/") ? path : path + "/"
     }
 
-    /// What a server's settings are kept under.
+    /// Returns the key of a server's settings.
     package static func normalized(_ url: URL) -> String {
         let text = url.absoluteString
         return text.hasSuffix("/") ? text : text + "/"
     }
 
-    /// The server for the names of channels: host, port if it is not the usual one, path.
+    /// The server in the names of channels: host, port if not the default, path.
     package var channelName: String {
         let place = origin.drop { $0 != "/" }.dropFirst(2) + path
         return String(place.dropLast())

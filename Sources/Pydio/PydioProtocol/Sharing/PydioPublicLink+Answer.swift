@@ -1,10 +1,10 @@
 import Foundation
 
 extension PydioPublicLink {
-    /// The links that an answer to `load_shared_element_data` describes; nil if it is none.
+    /// Returns the links in an answer to `load_shared_element_data`; `nil` if it is not such an answer.
     ///
-    /// From version 7 on it is one object, with `links` by their names. Before, it is an object of the link that is asked
-    /// for, or of the first one; and a list of links of the oldest kind, which are no workspaces.
+    /// From version 7 on, the answer is one object, with `links` by name. Before, it is an object for the requested
+    /// link, or the first one; or a list of links of the oldest kind, which are not workspaces.
     static func list(in json: Any?) -> [PydioPublicLink]? {
         if let list = json as? [Any] {
             var links: [PydioPublicLink] = []
@@ -29,7 +29,7 @@ extension PydioPublicLink {
             return PydioPublicLink(minisite: minisite, of: share).map { [$0] }
         }
         if share["element_id"] != nil { return PydioPublicLink(publiclet: share).map { [$0] } }
-        // A folder that is shared with users alone.
+        // A folder that is only shared with users.
         return share["repositoryId"] == nil ? nil : []
     }
 
@@ -47,7 +47,7 @@ extension PydioPublicLink {
         self.init(
             id, address: minisite["public_link"], of: share, settings: share, isOfVersion7: false,
             allowsDownload: JSONNumber.flag(minisite["disable_download"]) != true,
-            // Of several users it is not known which one is for visitors.
+            // With several users it is unknown which one is for visitors.
             guest: guests.count == 1 ? guests[0]["ID"] as? String : nil)
     }
 
@@ -67,7 +67,7 @@ extension PydioPublicLink {
         label = share["label"] as? String
         hasPassword = JSONNumber.flag(settings["has_password"]) ?? false
         self.allowsDownload = allowsDownload
-        // Without an expiry there is no time, and 0 days.
+        // Without an expiry, there is no time, and 0 days.
         let expires = settings["expire_time"].map { JSONNumber.integer($0) != 0 } ?? false
         expirationDays = expires ? JSONNumber.integer(settings["expire_after"]).flatMap { Int(exactly: $0) } : nil
         downloadLimit = JSONNumber.integer(settings["download_limit"]).flatMap { $0 > 0 ? Int(exactly: $0) : nil }
@@ -86,7 +86,7 @@ extension PydioPublicLink {
         }
     }
 
-    /// Who else has the share.
+    /// Returns the other users of the share.
     private static func entries(of share: [String: Any]) -> [[String: Any]] {
         switch share["entries"] {
         case let list as [Any]: list.compactMap { $0 as? [String: Any] }
@@ -97,7 +97,7 @@ extension PydioPublicLink {
 }
 
 extension AnswerRecogniser where Value == [PydioPublicLink] {
-    /// How a node is shared by links.
+    /// The public links of a node.
     package static let publicLinks = Self("the request for a node's public links") { body in
         guard body.document == nil, let json = body.json else { return .other }
         if let share = json as? [String: Any], JSONNumber.flag(share["error"]) == true {

@@ -2,34 +2,34 @@ public import Foundation
 
 /// A public link to a file or folder, as the server describes it.
 public struct PydioPublicLink: Sendable, Hashable {
-    /// What the server calls the link: the last part of its address.
+    /// The server's name of the link: the last part of its address.
     public let linkId: String
-    /// Its address. Nil if the server gives none that can be opened.
+    /// The address; `nil` if the server sends none that can be opened.
     public let url: URL?
     /// The title that visitors see.
     public let label: String?
     /// Whether visitors must enter a password.
     public let hasPassword: Bool
-    /// Whether visitors can download, not only look.
+    /// Whether visitors can download, not only view.
     public let allowsDownload: Bool
-    /// Days until it expires, rounded; negative once it has. Nil: never.
+    /// The number of days until it expires, rounded; negative once expired. `nil` if it never expires.
     public let expirationDays: Int?
-    /// Downloads until it expires. Nil: any number.
+    /// The number of downloads until it expires; `nil` for any number.
     public let downloadLimit: Int?
-    /// Downloads so far. Servers only count them if there is a limit.
+    /// The number of downloads so far. Servers only count them if there is a limit.
     public let downloadCount: Int?
     /// Whether it no longer works, because of its age or its downloads.
     public let isExpired: Bool
 
-    /// What a server needs to be told to change the link; nil if it cannot be changed.
+    /// The values that a server needs to change the link; `nil` if it cannot be changed.
     package let origin: Origin?
-    /// Whether the server can remove an expiry or a limit, and end one link by its name.
+    /// Whether the server can remove an expiry or a limit, and revoke one link by name.
     package let isOfVersion7: Bool
 
     package struct Origin: Sendable, Hashable {
-        /// The workspace that the server has made for the link.
+        /// The workspace that the server has created for the link.
         package let workspaceId: String
-        /// The user that the server has made for its visitors.
+        /// The user that the server has created for its visitors.
         package let guest: String
         package let description: String
         package let canRead: Bool
@@ -37,42 +37,43 @@ public struct PydioPublicLink: Sendable, Hashable {
     }
 }
 
-/// A change of a setting that there may be or not.
+/// A change of an optional setting.
 public enum PydioChange<Value: Sendable & Hashable>: Sendable, Hashable {
-    /// The setting stays as it is.
+    /// Keep the setting.
     case keep
-    /// There is no such setting any more.
+    /// Remove the setting.
     case remove
-    /// The setting has this value from now on.
+    /// Set the setting to this value.
     case set(Value)
 }
 
-/// How a public link is to be changed.
+/// Changes of a public link.
 public struct PublicLinkChanges: Sendable, Hashable {
-    /// What visitors must enter. Default: as before.
+    /// The password that visitors must enter. Default: unchanged.
     public var password: PydioChange<String> = .keep
-    /// Days from now until it expires. Default: as before.
+    /// The number of days from now until it expires. Default: unchanged.
     public var expirationDays: PydioChange<Int> = .keep
-    /// Downloads until it expires. Default: as before.
+    /// The number of downloads until it expires. Default: unchanged.
     public var downloadLimit: PydioChange<Int> = .keep
-    /// The title that visitors see. Nil, the default: as before.
+    /// The title that visitors see; `nil`, the default, keeps it.
     public var label: String?
 
-    /// No changes.
+    /// Creates an instance without changes.
     public init() {}
 }
 
 extension PublicLinkChanges: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Nothing of the password.
+    /// A description without the password.
     public var description: String { "changes of a public link" }
-    /// The same.
+    /// Same as ``description``.
     public var debugDescription: String { description }
-    /// Nothing: reflection would show the password.
+    /// An empty mirror, because reflection would show the password.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension PublicLinkChanges {
-    /// The request's parameters. Only what changes is sent of password, expiry and limit; the rights must be, all of them.
+    /// Returns the request's parameters. Of password, expiry and limit, only changes are sent; the rights must always
+    /// be sent completely.
     package func parameters(of link: PydioPublicLink, at path: String) throws(PydioError) -> [String: PydioParameter] {
         guard let origin = link.origin else {
             throw PydioError(
@@ -111,7 +112,7 @@ extension PublicLinkChanges {
         return values
     }
 
-    /// What no error may quote.
+    /// The texts that no error may quote.
     package var secrets: [String] { if case .set(let password) = password { [password] } else { [] } }
 }
 

@@ -1,50 +1,50 @@
-/// Which way changes are carried.
+/// The direction in which changes are synced.
 public enum PydioSyncDirection: String, Sendable, Hashable, CaseIterable {
     case both
-    /// From the local folder to the server. What has changed on the server stays as it is there.
+    /// From the local folder to the server. Changes on the server stay as they are there.
     case up
-    /// From the server to the local folder. What has changed in the local folder stays as it is there.
+    /// From the server to the local folder. Changes in the local folder stay as they are there.
     case down
 }
 
-/// One of the two folders that are synced.
+/// One of the two synced folders.
 public enum PydioSyncSide: String, Sendable, Hashable {
     case local
     case remote
 }
 
-/// Something to be done for one path.
+/// A step of a sync, for one path.
 public struct PydioSyncStep: Sendable, Hashable {
-    /// What is done.
+    /// The kind of step.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case makeLocalFolder
         case makeRemoteFolder
         case upload
         case download
-        /// A file, or a folder with everything in it.
+        /// Delete a local file, or a folder with everything in it.
         case deleteLocal
-        /// The same on the server, which has a recycle bin for most workspaces.
+        /// Delete a file or folder on the server, which has a recycle bin for most workspaces.
         case deleteRemote
-        /// Both sides have a file that is new or has changed. If their contents differ, both are kept.
+        /// Compare a file that is new or has changed on both sides. If the contents differ, both are kept.
         case compare
-        /// Both sides have changed: the local file or folder gets the name ``PydioSyncStep/newPath``, so that the
-        /// server's can take its place.
+        /// Keep both sides of a conflict: the local file or folder is renamed to ``PydioSyncStep/newPath``, so that the
+        /// server's can replace it.
         case keepBoth
     }
 
-    /// What is done.
+    /// The kind of step.
     public let kind: Kind
-    /// Where, below both folders; without a slash at its beginning.
+    /// The path below both folders, without a leading slash.
     public let path: String
-    /// The new name of what is kept beside the server's; of ``Kind-swift.enum/keepBoth`` only.
+    /// The new name of the local version; for ``Kind-swift.enum/keepBoth`` only.
     public let newPath: String?
-    /// Bytes to be transferred, as far as is known before; nil if it is no transfer.
+    /// The bytes to transfer, as far as known in advance; `nil` if it is not a transfer.
     public let size: Int64?
 
-    /// What was found at the path, and is expected there still.
+    /// The node that was found at the path, and is still expected there.
     package let local: SyncNode?
     package let remote: SyncNode?
-    /// What is deleted with it, and itself.
+    /// The nodes to delete, including the path itself.
     package let contents: [SyncPath: SyncNode]
 
     package init(
@@ -72,13 +72,13 @@ public struct PydioSyncStep: Sendable, Hashable {
             && lhs.local == rhs.local && lhs.remote == rhs.remote && lhs.contents == rhs.contents
     }
 
-    /// Hashes kind and path alone.
+    /// Hashes only the kind and path.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         hasher.combine(syncPath)
     }
 
-    /// The side that it changes; a comparison changes none by itself.
+    /// The side that it changes; `nil` for a comparison, which changes none itself.
     package var changes: PydioSyncSide? {
         switch kind {
         case .makeLocalFolder, .download, .deleteLocal, .keepBoth: .local
@@ -87,7 +87,7 @@ public struct PydioSyncStep: Sendable, Hashable {
         }
     }
 
-    /// Names that steps free come before those that take them.
+    /// The order of steps: those that free names come before those that use them.
     fileprivate var phase: Int {
         switch kind {
         case .keepBoth: 0
@@ -101,11 +101,11 @@ public struct PydioSyncStep: Sendable, Hashable {
     }
 }
 
-/// A file or folder that is left out, with everything in it. The others are synced.
+/// A file or folder that is left out, with everything in it. Other nodes are synced.
 public struct PydioSyncRefusal: Sendable, Hashable {
-    /// Below both folders; without a slash at its beginning.
+    /// The path below both folders, without a leading slash.
     public let path: String
-    /// Why, and what helps.
+    /// The reason, and the remedy.
     public let message: String
 
     package init(_ path: SyncPath, _ message: String) {

@@ -1,14 +1,14 @@
-/// Names that a sync makes up.
+/// Names that a sync generates.
 package enum SyncNames {
-    /// The folder in the local folder that the state is kept in. It is not synced.
+    /// The folder of the state in the local folder. It is not synced.
     package static let stateFolder = ".pydio-sync"
 
-    /// Bytes that file systems take for a name.
+    /// The maximum bytes of a name in file systems.
     private static let maximumLength = 240
 
-    /// A path beside this one for the local side of a conflict: `plan (conflict 2026-11-24).txt`.
+    /// Returns a path next to this one for the local side of a conflict: `plan (conflict 2026-11-24).txt`.
     ///
-    /// - Parameter label: What tells conflicts apart for people, such as the day.
+    /// - Parameter label: A label that distinguishes conflicts for people, such as the date.
     package static func conflict(_ path: SyncPath, _ label: String, isTaken: (SyncPath) -> Bool) -> SyncPath {
         let name = path.name
         let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 == name.startIndex ? nil : $0 }
@@ -27,7 +27,7 @@ package enum SyncNames {
         }
     }
 
-    /// Why a server takes nothing under a name; nil if it does.
+    /// Returns the reason why servers don't accept a name; `nil` if they do.
     package static func refusal(_ path: SyncPath, isFolder: Bool, isTop: Bool) -> String? {
         let name = path.name
         if SyncUpload.isTemporary(name) { return "the name is one that syncs use for unfinished uploads; rename it" }
@@ -42,12 +42,12 @@ package enum SyncNames {
     }
 }
 
-/// The names that an upload goes by on the server until it has its own: recognisable, so that one that was killed can
-/// be cleaned up.
+/// The temporary names of an upload on the server. They are recognizable, so that an interrupted upload can be cleaned
+/// up.
 package struct SyncUpload: Hashable, Sendable {
-    /// Part of all its names.
+    /// The id, which is part of all its names.
     package let id: String
-    /// Where the file is to be.
+    /// The final path of the file.
     package let path: SyncPath
 
     private static let prefix = "pydio-sync-"
@@ -58,26 +58,26 @@ package struct SyncUpload: Hashable, Sendable {
         self.init(id: Self.prefix + random.prefix(Self.digits), path: path)
     }
 
-    /// One that was begun before.
+    /// Creates the names of an upload that was started before.
     package init(id: String, path: SyncPath) {
         (self.id, self.path) = (id, path)
     }
 
-    /// What has come of it.
+    /// The name of the assembled file.
     package var whole: String { "\(id).upload" }
-    /// A part on its way.
+    /// The name of a part in transit.
     package var part: String { "\(id).part" }
-    /// The former file while it is replaced. Its own name comes first, for people.
+    /// The name of the old file while it is being replaced. It starts with the original name, for people.
     package var old: String { "\(path.name.prefix(Self.shownLength)).\(id).old" }
 
     private static let shownLength = 40
 
-    /// Whether a name is one of an upload's, whoever's it is.
+    /// Returns whether a name is a temporary name of any upload.
     package static func isTemporary(_ name: String) -> Bool {
         [".upload", ".part"].contains { start(of: name, endingWith: $0) == "" } || shownName(of: name) != nil
     }
 
-    /// Whether a name may be that of a file which has the name `old` while it is replaced.
+    /// Returns whether a file of this name may have the name `old` while it is being replaced.
     package static func isOld(_ old: String, of name: String) -> Bool {
         shownName(of: old).map { $0 == name.prefix(shownLength) } ?? false
     }
@@ -86,7 +86,7 @@ package struct SyncUpload: Hashable, Sendable {
         start(of: old, endingWith: ".old").flatMap { $0.last == "." ? $0.dropLast() : nil }
     }
 
-    /// What comes before the id; nil if there is none.
+    /// Returns the part before the id; `nil` if there is no id.
     private static func start(of name: String, endingWith ending: String) -> Substring? {
         guard name.hasSuffix(ending) else { return nil }
         let rest = name.dropLast(ending.count)

@@ -1,7 +1,7 @@
 import Basics
 
-/// Where a file or folder is below the two folders that are synced: names with slashes between them, empty for the two
-/// folders themselves.
+/// The path of a file or folder below the two synced folders: names separated by slashes, empty for the two folders
+/// themselves.
 ///
 /// Paths are compared by their bytes, as file systems compare them: two spellings of a letter make two names.
 package struct SyncPath: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -9,15 +9,15 @@ package struct SyncPath: Hashable, Comparable, Sendable, CustomStringConvertible
 
     package static let root = SyncPath("")
 
-    /// - Parameter text: Without a slash at either end.
+    /// - Parameter text: The path, without leading and trailing slashes.
     package init(_ text: String) {
         self.text = text
     }
 
     /// - Parameters:
     ///   - path: A path in a workspace.
-    ///   - folder: The synced folder, without a slash at its end unless it is `/`.
-    /// - Returns: Nil if the path is neither the folder nor in it.
+    ///   - folder: The synced folder, without a trailing slash unless it is `/`.
+    /// - Returns: `nil` if the path is neither the folder nor in it.
     package init?(remote path: String, below folder: String) {
         var bytes = path.utf8[...]
         while bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
@@ -39,12 +39,12 @@ package struct SyncPath: Hashable, Comparable, Sendable, CustomStringConvertible
         String(Substring(text.utf8[(lastSlash.map { text.utf8.index(after: $0) } ?? text.startIndex)...]))
     }
 
-    /// The folder that it is in; the root is its own.
+    /// The parent folder; the root is its own parent.
     package var parent: SyncPath { SyncPath(lastSlash.map { String(Substring(text.utf8[..<$0])) } ?? "") }
 
     package func appending(_ name: String) -> SyncPath { SyncPath(isRoot ? name : "\(text)/\(name)") }
 
-    /// Whether it is this or in it.
+    /// Returns whether it is this folder or in it.
     package func isWithin(_ folder: SyncPath) -> Bool {
         if folder.isRoot || self == folder { return true }
         let (mine, other) = (text.utf8, folder.text.utf8)
@@ -52,7 +52,7 @@ package struct SyncPath: Hashable, Comparable, Sendable, CustomStringConvertible
         return mine[mine.index(mine.startIndex, offsetBy: other.count)] == UInt8(ascii: "/")
     }
 
-    /// In the workspace.
+    /// Returns the path in the workspace.
     package func remote(below folder: String) -> String {
         if isRoot { return folder }
         return folder == "/" ? "/" + text : "\(folder)/\(text)"

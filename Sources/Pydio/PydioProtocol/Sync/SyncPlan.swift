@@ -1,15 +1,15 @@
-/// What both sides are, and what they were when they were last the same.
+/// The contents of both sides, and their state when they were last in sync.
 package struct SyncInput: Sendable {
     package var local: [SyncPath: SyncNode]
     package var remote: [SyncPath: SyncNode]
-    /// What was the same on both sides after the last step for each path.
+    /// The state of both sides after the last step for each path.
     package var records: [SyncPath: SyncRecord]
-    /// What could not be looked at on one side, or failed: left alone on both, with everything in it.
+    /// Paths that could not be examined on one side, or have failed: ignored on both, with everything in them.
     package var excluded: Set<SyncPath>
     package var direction = PydioSyncDirection.both
-    /// Whether the folder on the server is the top of a workspace, where the recycle bin is.
+    /// Whether the folder on the server is the root of a workspace, which contains the recycle bin.
     package var isWorkspaceTop = false
-    /// For the names of conflicts.
+    /// The label for the names of conflicts.
     package var conflictLabel: String
 
     package init(
@@ -21,21 +21,21 @@ package struct SyncInput: Sendable {
     }
 }
 
-/// What is to be done so that both sides are the same.
+/// The steps that bring both sides in sync.
 package struct SyncPlan: Sendable, Hashable {
-    /// In order. After a step that keeps both sides of a conflict, another plan is needed.
+    /// The steps, in order. After a step that keeps both sides of a conflict, another plan is needed.
     package var steps: [PydioSyncStep] = []
-    /// What is the same on both sides already, and not yet recorded so.
+    /// The nodes that are already in sync, but not recorded so.
     package var adopted: [SyncPath: SyncRecord] = [:]
-    /// What is gone on both sides.
+    /// The paths that are gone on both sides.
     package var forgotten: [SyncPath] = []
     package var refused: [PydioSyncRefusal] = []
-    /// The side where everything is gone that was ever synced, if that would be carried to the other one.
+    /// The side on which everything that was ever synced is gone, if that would be synced to the other one.
     package var emptySide: PydioSyncSide?
 
     package init() {}
 
-    /// Makes the plan.
+    /// Creates the plan.
     package init(_ input: SyncInput) {
         var planner = SyncPlanner(input)
         self = planner.plan()

@@ -1,11 +1,11 @@
-/// Compares both sides with what they were when they were last the same, path by path.
+/// Compares both sides with their state when they were last in sync, path by path.
 ///
-/// A change beats a deletion. A folder is deleted only with everything in it. What has changed on both sides is kept
-/// twice.
+/// A change wins over a deletion. A folder is deleted only with everything in it. If a node has changed on both sides,
+/// both versions are kept.
 struct SyncPlanner {
     private let input: SyncInput
     private var children: [SyncPath: [SyncPath]] = [:]
-    /// Folders with something in them that is left out.
+    /// The folders with contents that are left out.
     private var guarded: Set<SyncPath> = []
     private var conflictPaths: Set<SyncPath> = []
     private var result = SyncPlan()
@@ -41,8 +41,9 @@ struct SyncPlanner {
         return result
     }
 
-    /// Deleting everything there ever was is more often a disk that is not there than somebody's wish. What is new in the
-    /// local folder shows that it is there: the state is in it. A workspace may be another one, whatever is in it.
+    /// The side on which everything is gone. Deleting everything is more often caused by a missing disk than intended.
+    /// New local files show that the local folder is present: the state is in it. A workspace may be a different one,
+    /// whatever it contains.
     private var emptySide: PydioSyncSide? {
         let known = input.records.keys.filter { !isExcluded($0) }
         guard !known.isEmpty else { return nil }
@@ -71,7 +72,7 @@ struct SyncPlanner {
         let children = (children[folder] ?? []).sorted()
         let old = children.filter { SyncUpload.isTemporary($0.name) && input.remote[$0] != nil }
         for child in children {
-            // It may be gone for a moment, or until the other one goes on.
+            // It may be gone only for a moment, or until the other sync continues.
             if input.remote[child] == nil, old.contains(where: { SyncUpload.isOld($0.name, of: child.name) }) {
                 refuse(child, "another sync is replacing it on the server; the next sync looks at it again")
                 continue
@@ -129,7 +130,7 @@ struct SyncPlanner {
                 return keepBoth(path)
             }
         }
-        // What was in it once may be recorded still.
+        // Its former contents may still be recorded.
         visitChildren(of: path)
     }
 
@@ -147,7 +148,7 @@ struct SyncPlanner {
         }
     }
 
-    // MARK: What has changed
+    // MARK: Changes
 
     private func isSameHere(_ path: SyncPath) -> Bool {
         guard case .file(let here) = input.local[path], case .file(let local, _, let md5) = input.records[path] else {
@@ -164,8 +165,8 @@ struct SyncPlanner {
         return there.isSame(as: remote, md5: md5)
     }
 
-    /// Whether a folder on one side was deleted on the other one, and nothing in it has changed, is new, or was left
-    /// out.
+    /// Returns whether a folder on one side was deleted on the other, and nothing in it has changed, is new, or was
+    /// left out.
     private func vanishes(_ path: SyncPath, on side: PydioSyncSide) -> Bool {
         guard input.records[path] == .folder else { return false }
         return vanishesWithContents(path, on: side)
@@ -199,12 +200,12 @@ struct SyncPlanner {
         }
     }
 
-    /// Adds a step that gives the server a name.
+    /// Adds a step that sends a name to the server.
     ///
-    /// - Returns: Whether the server takes it.
+    /// - Returns: Whether the server accepts it.
     @discardableResult
     private mutating func send(_ kind: PydioSyncStep.Kind, _ path: SyncPath) -> Bool {
-        // A name that is not sent in this direction is nobody's concern.
+        // A name that is not sent in this direction doesn't matter.
         guard input.direction != .down else { return true }
         let isTop = input.isWorkspaceTop && path.parent.isRoot
         if let reason = SyncNames.refusal(path, isFolder: kind == .makeRemoteFolder, isTop: isTop) {

@@ -1,16 +1,16 @@
 import Foundation
 
-/// What is in the folder on the server, as it was listed.
+/// The contents of the folder on the server, as listed.
 package struct SyncRemoteTree: Sendable, Hashable {
     package var nodes: [SyncPath: SyncNode]
-    /// Folders that could not be listed: nothing is known of what is in them.
+    /// The folders that could not be listed: their contents are unknown.
     package var unlisted: Set<SyncPath> = []
 
     package init(_ nodes: [SyncPath: SyncNode] = [:]) {
         self.nodes = nodes
     }
 
-    /// Takes out what is not in a folder any more.
+    /// Removes nodes that are no longer in a folder.
     package mutating func removeOrphans() {
         var sound: [SyncPath: Bool] = [.root: true]
         func isSound(_ folder: SyncPath) -> Bool {
@@ -23,22 +23,22 @@ package struct SyncRemoteTree: Sendable, Hashable {
     }
 }
 
-/// What a log of changes says about a tree that was listed before (section 10).
+/// The changes in a change log to a tree that was listed before (section 10).
 package struct SyncFeedChanges: Sendable {
-    /// Folders to be listed again, those above first.
+    /// The folders to list again, parents first.
     package private(set) var folders: [SyncPath] = []
-    /// Paths where something may be another thing now: nothing is known any more of what is in it.
+    /// The paths whose node may be a different one now: its contents are no longer known.
     private var renewed: Set<SyncPath> = []
-    /// What files are by now, with hashes.
+    /// The current versions of files, with hashes.
     package private(set) var versions: [SyncPath: SyncVersion] = [:]
-    /// Whether the folder itself was moved or deleted: all is to be listed.
+    /// Whether the folder itself was moved or deleted, so that everything must be listed.
     package private(set) var isOfWhole = false
 
     /// - Parameters:
-    ///   - folder: The synced one in the workspace.
-    ///   - doubted: Where the server was found to hold something that the log has not told.
-    ///   - known: What was listed before. The log may never have told of a folder that it tells of something in: the
-    ///     nearest folder above that is known is then listed, too.
+    ///   - folder: The synced folder in the workspace.
+    ///   - doubted: The paths where the server's contents didn't match the log.
+    ///   - known: The nodes listed before. The log may report a node whose folder it never reported: the nearest known
+    ///     parent is then also listed.
     package init(
         _ changes: [PydioLoggedChange], below folder: String, doubting doubted: Set<SyncPath> = [],
         known: [SyncPath: SyncNode] = [:]
@@ -81,7 +81,7 @@ package struct SyncFeedChanges: Sendable {
         self.folders = folders.sorted()
     }
 
-    /// What is left of a tree that was listed before these changes.
+    /// Returns the part of an earlier tree that is still valid after these changes.
     package func remains(of tree: [SyncPath: SyncNode]) -> [SyncPath: SyncNode] {
         let listed = Set(folders)
         return tree.filter { path, _ in
@@ -89,7 +89,7 @@ package struct SyncFeedChanges: Sendable {
         }
     }
 
-    /// Whether nothing is known any more of what is there.
+    /// Returns whether the node at a path is no longer known.
     package func isRenewed(_ path: SyncPath) -> Bool {
         var path = path
         while !path.isRoot {
@@ -99,7 +99,7 @@ package struct SyncFeedChanges: Sendable {
         return false
     }
 
-    /// A file of a new listing with the hash that is known of it: from the log, or from before if it is the same still.
+    /// Returns a file's version in a new listing with its known hash: from the log, or from before if it is unchanged.
     package func hashed(_ version: SyncVersion, at path: SyncPath, before: SyncNode?) -> SyncVersion {
         var version = version
         if let told = versions[path] {

@@ -1,5 +1,5 @@
 extension WorkspaceResponse {
-    /// The workspaces of a part of the registry (6.1); nil if it is none, or of something else.
+    /// Returns the workspaces in a part of the registry (6.1); `nil` if it is something else.
     static func list(in root: XMLNode) -> [WorkspaceResponse]? {
         guard root.name == "ajxp_registry_part", let repositories = root.child("repositories") else { return nil }
         return repositories.children("repo").compactMap { WorkspaceResponse($0) }

@@ -1,21 +1,21 @@
 /// A workspace of a user, called *repository* on the wire.
 public struct WorkspaceResponse: Sendable, Hashable {
-    /// What requests name it by: a small number or 32 hexadecimal digits.
+    /// The id in requests: a small number or 32 hexadecimal digits.
     public let workspaceId: String
-    /// Its name for people.
+    /// The display name.
     public let label: String?
-    /// What it is for.
+    /// A description of its purpose.
     public let description: String?
-    /// What kind of store it is, such as `fs`; what begins with `ajxp_` is a page of the server's own.
+    /// The kind of storage, such as `fs`; kinds that begin with `ajxp_` are the server's own pages.
     public let accessType: String?
-    /// Its name in URLs.
+    /// The name in URLs.
     public let slug: String?
-    /// Who shares it with the user.
+    /// The user who shares it with this user.
     public let owner: String?
-    /// All attributes that the server gives, under its names.
+    /// All attributes from the server, by its names.
     public let attributes: [String: String]
 
-    /// See the properties.
+    /// Creates an instance with the given properties.
     public init(
         workspaceId: String, label: String? = nil, description: String? = nil, accessType: String? = nil,
         slug: String? = nil, owner: String? = nil, attributes: [String: String] = [:]

@@ -1,9 +1,10 @@
-/// How much of a document is read; more makes it unreadable.
+/// Limits on a document; one that exceeds them is unreadable.
 package struct XMLLimits: Hashable, Sendable {
     package var bytes = 64 << 20
-    /// Elements in elements.
+    /// The maximum nesting of elements.
     package var depth = 64
-    /// Bytes that the tree takes, about: `<a/>` has 4 bytes as text, and costs a hundred times as much.
+    /// The approximate maximum memory of the tree in bytes: `<a/>` has 4 bytes as text, and takes a hundred times as
+    /// much.
     package var memory = 192 << 20
 
     package init() {}

@@ -3,7 +3,7 @@ package struct XMLNode: Hashable, Sendable {
     package var name: String
     package var attributes: [String: String]
     package var children: [XMLNode]
-    /// Its own text, without that of the elements in it.
+    /// Its own text, without that of its children.
     package var text: String
 
     package init(
@@ -17,13 +17,11 @@ package struct XMLNode: Hashable, Sendable {
 
     package subscript(attribute: String) -> String? { attributes[attribute] }
 
-    /// The first child of this name.
     package func child(_ name: String) -> XMLNode? { children.first { $0.name == name } }
 
-    /// The children of this name.
     package func children(_ name: String) -> [XMLNode] { children.filter { $0.name == name } }
 
-    /// As a document again, on one line: attributes in the order of their names, text before elements.
+    /// The element as a document on one line: attributes sorted by name, text before elements.
     package var serialised: String {
         var result = ""
         write(to: &result)
@@ -50,7 +48,7 @@ package struct XMLNode: Hashable, Sendable {
             case "<": result += "&lt;"
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
-            case "\n", "\r", "\t": result += "&#\(scalar.value);"  // a reader makes spaces of them in attributes
+            case "\n", "\r", "\t": result += "&#\(scalar.value);"  // parsers convert them to spaces in attributes
             default: result.unicodeScalars.append(scalar)
             }
         }

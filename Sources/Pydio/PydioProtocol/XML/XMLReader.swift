@@ -1,19 +1,19 @@
 import Foundation
 import FoundationXML
 
-/// Reads documents of strangers with Foundation's parser.
+/// Reads untrusted documents with Foundation's parser.
 ///
-/// A document with a `DOCTYPE` is refused before anything parses it, so there are no entities but the five of XML and
-/// references to characters, and nothing to fetch. No other encoding can hide one: UTF-8 alone is read. Processing
-/// instructions are refused as well: one without content makes Foundation's parser (6.3) read from a null pointer. No
-/// answer of the protocol has either.
+/// It refuses a document with a `DOCTYPE` before parsing, so there are only XML's five entities and character
+/// references, and nothing to fetch. Another encoding cannot hide one, since only UTF-8 is read. It also refuses
+/// processing instructions: one without content makes Foundation's parser (6.3) read from a null pointer. No answer of
+/// the protocol has either.
 package enum XMLReader {
-    /// Why a document was not read.
+    /// The reason why a document was not read.
     package enum Failure: Error, Hashable, Sendable {
         case tooLarge
-        /// It has a document type, a processing instruction, or an encoding other than UTF-8.
+        /// The document has a document type, a processing instruction, or an encoding other than UTF-8.
         case refused
-        /// It is none, or it ends too soon.
+        /// The text is not a document, or is incomplete.
         case malformed
     }
 
@@ -31,7 +31,8 @@ package enum XMLReader {
         return root
     }
 
-    /// Anywhere: in text it would be escaped. The declaration at the start looks like an instruction, and is none.
+    /// Returns whether there is a processing instruction anywhere: in text it would be escaped. Ignores the declaration
+    /// at the start, which looks like one.
     private static func hasInstructions(_ bytes: [UInt8]) -> Bool {
         let word = Array("!doctype".utf8)
         let body = bytes.starts(with: Array("<?xml ".utf8)) ? bytes.dropFirst() : bytes[...]
@@ -47,7 +48,7 @@ package enum XMLReader {
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
         guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { return false }
         guard bytes.prefix(8).contains(UInt8(ascii: "?")) else { return true }
-        // libxml2 reads the declaration to its end, however far away that is.
+        // libxml2 reads the declaration to its end, at any distance.
         let end = bytes.firstIndex(of: UInt8(ascii: ">")) ?? bytes.endIndex
         let declaration = String(decoding: bytes[..<end], as: UTF8.self).lowercased()
         guard let name = declaration.range(of: "encoding") else { return true }
@@ -63,7 +64,7 @@ private final class TreeBuilder: NSObject, XMLParserDelegate {
     private var left: Int
     private let maximumDepth: Int
 
-    // What a process grows by, seen with a million elements; an attribute is an entry of a dictionary with two strings.
+    // The growth of a process, measured with a million elements; an attribute is a dictionary entry with two strings.
     private static let elementCost = 400
     private static let attributeCost = 100
 

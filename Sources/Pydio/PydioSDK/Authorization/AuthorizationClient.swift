@@ -5,7 +5,7 @@ import PeerLog
 import PydioProtocol
 import Transport
 
-/// Logs in when it is needed, once for all who need it: the shell of ``AuthorizationMachine``.
+/// Logs in when needed, once for all callers: the shell of ``AuthorizationMachine``.
 final class AuthorizationClient: Sendable {
     let connection: ServerConnection
     let session: ServerSession
@@ -23,7 +23,7 @@ final class AuthorizationClient: Sendable {
 
     // MARK: Calls
 
-    /// What a call is sent with now.
+    /// Returns the pass to send a call with now.
     func pass() -> (AuthorizationMachine.Pass, RequestPass) {
         let nonce = ServerConnection.randomText()
         return session.read { [kind] machine in
@@ -32,7 +32,7 @@ final class AuthorizationClient: Sendable {
         }
     }
 
-    /// Takes the cookies of an answer to a call.
+    /// Stores the cookies of an answer to a call.
     func take(_ response: HTTPResponse, of pass: AuthorizationMachine.Pass) {
         session.change { [connection] in
             $0.take(
@@ -40,10 +40,10 @@ final class AuthorizationClient: Sendable {
         }
     }
 
-    /// What no error may quote.
+    /// The texts that no error may quote.
     var secrets: [String] { session.read { $0.secrets } }
 
-    /// Whether something could be sent with hope: a user to log in, or what is left of a login.
+    /// Whether a call could succeed: there is a user to log in, or an earlier login.
     var canAuthorize: Bool {
         session.read { [kind] machine in
             let pass = machine.pass(as: kind)
@@ -52,7 +52,7 @@ final class AuthorizationClient: Sendable {
         }
     }
 
-    /// Whether a call would be sent without any sign of a login.
+    /// Whether a call would be sent without any authorization.
     var hasNoPass: Bool {
         session.read { [kind] machine in
             let pass = machine.pass(as: kind)
@@ -60,23 +60,23 @@ final class AuthorizationClient: Sendable {
         }
     }
 
-    /// Whether another pass than this one is used by now, or will be.
+    /// Returns whether this pass has been replaced, or will be.
     func isOvertaken(_ pass: AuthorizationMachine.Pass) -> Bool {
         session.read { $0.generation != pass.generation }
     }
 
-    /// A call was refused; returns when it can be sent again.
+    /// Handles a refused call. Returns when the call can be sent again.
     func recover(_ pass: AuthorizationMachine.Pass, _ refusal: AuthorizationMachine.Refusal) async throws {
         let repeatsLogin = LoginRepetition.isAllowed
         try await carryOut { [kind] in $0.refused(pass, refusal, as: kind, repeatsLogin: repeatsLogin) }
     }
 
-    /// Logs in, whatever there is.
+    /// Logs in, regardless of the current session.
     func authorize() async throws {
         try await carryOut { [kind] in $0.authorize(as: kind) }
     }
 
-    /// Logs in with the code of a captcha, after what is under way, however that ends.
+    /// Logs in with the code of a captcha, after the current attempt, whatever its result.
     func login(captcha: String) async throws {
         while true {
             let (action, version) = session.ask { [kind] in $0.login(captcha: captcha, as: kind) }
@@ -99,7 +99,7 @@ final class AuthorizationClient: Sendable {
         case .fail(let error): throw error
         case .wait: try await session.end(since: version)
         case .begin(let order):
-            // A task of its own: others wait for it, too, and nobody's cancellation may end it.
+            // In its own task: others also wait for it, and cancelling one caller must not end it.
             Task { await self.make(order) }
             try await session.end(since: version)
         }
@@ -108,7 +108,7 @@ final class AuthorizationClient: Sendable {
     // MARK: The attempt
 
     private func make(_ first: AuthorizationMachine.Order) async {
-        // The code of a captcha is for the session that this process has.
+        // The code of a captcha belongs to this process's session.
         guard let turns, first.step != .login else { return await makeAlone(first) }
         let turn = await turns.begin()
         if let kept = turn.session {
@@ -154,7 +154,7 @@ final class AuthorizationClient: Sendable {
         }
     }
 
-    /// A password is about to be sent as it is.
+    /// Warns that a password is about to be sent in the clear.
     func warnOfClearPassword() {
         guard !connection.server.isSecure, session.warnsNow() else { return }
         logger?.report(

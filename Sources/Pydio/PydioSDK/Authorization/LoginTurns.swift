@@ -1,18 +1,18 @@
 import PydioProtocol
 
-/// Lets one process of several that share an account log in at a time.
+/// Coordinates processes that share an account, so that only one logs in at a time.
 package protocol LoginTurns: Sendable {
-    /// Returns when it is this process's turn.
+    /// Waits for this process's turn.
     func begin() async -> LoginTurn
-    /// The login is over: keeps the session for the others, whose turn it is then.
+    /// Ends the turn after a login, and stores the session for the other processes.
     func end(_ session: KeptSession)
 }
 
-/// What a process finds when it may log in.
+/// The situation at the start of a process's turn.
 package struct LoginTurn: Sendable {
-    /// What another process has got meanwhile: there is no need to log in.
+    /// The session that another process has obtained meanwhile, which makes a login unnecessary.
     package let session: KeptSession?
-    /// Whether it had to wait for another.
+    /// Whether the process had to wait for another one.
     package let hasWaited: Bool
 
     package init(session: KeptSession?, hasWaited: Bool) {
@@ -20,7 +20,7 @@ package struct LoginTurn: Sendable {
     }
 }
 
-/// Whether a call of this task may log in although the server has refused the last login.
+/// Whether calls of this task may log in although the server has refused the last login.
 enum LoginRepetition {
     @TaskLocal static var isAllowed = true
 }

@@ -2,7 +2,7 @@ import Basics
 import PydioProtocol
 import Realtime
 
-/// The authorisation of one server, and who waits for it. All clients of a manager share it.
+/// The authorization of one server, and its waiters. All clients of a manager share it.
 final class ServerSession: Sendable {
     private struct State: SharingAttempts {
         var machine: AuthorizationMachine
@@ -20,7 +20,7 @@ final class ServerSession: Sendable {
         state.withLock { body($0.machine) }
     }
 
-    /// Changes what is known. Who waits for an attempt that does not count any more goes on.
+    /// Changes the state. Resumes the waiters of an attempt that no longer counts.
     @discardableResult
     func change<Value: Sendable>(_ body: @Sendable (inout AuthorizationMachine) -> Value) -> Value {
         let (value, ended) = state.withLock { state in
@@ -32,15 +32,15 @@ final class ServerSession: Sendable {
         return value
     }
 
-    /// Asks the machine, and says which attempt's end is to be waited for.
+    /// Runs `body` on the machine, and returns the version of the attempt to wait for.
     func ask(
         _ body: @Sendable (inout AuthorizationMachine) -> AuthorizationMachine.CallAction
     ) -> (action: AuthorizationMachine.CallAction, version: Int) {
         state.withLock { (body(&$0.machine), $0.attempt.version) }
     }
 
-    /// The answer to an order, or why there is none. The end of an attempt and that nobody waits for it any more are one step:
-    /// who asks next must not wait for what is over, nor end with another attempt.
+    /// Passes the answer to an order, or the failure, to the machine. Ends the attempt and releases its waiters in one
+    /// step, so that the next caller neither waits for an ended attempt nor ends with another one.
     func progress(
         _ body: @Sendable (inout AuthorizationMachine) -> AuthorizationMachine.Progress
     ) -> AuthorizationMachine.Progress {
@@ -56,7 +56,7 @@ final class ServerSession: Sendable {
         return progress
     }
 
-    /// Whether this is the first time that a warning is due.
+    /// Returns whether a warning is due for the first time.
     func warnsNow() -> Bool {
         state.withLock { state in
             defer { state.hasWarned = true }
@@ -64,7 +64,7 @@ final class ServerSession: Sendable {
         }
     }
 
-    /// Waits for the end of the attempt that was under way at `version`.
+    /// Waits for the end of the attempt that was running at `version`.
     func end(since version: Int) async throws {
         try await state.endOfAttempt(since: version, cancelled: PydioError.cancelled)
     }

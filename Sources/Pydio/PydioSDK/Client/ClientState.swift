@@ -1,12 +1,12 @@
 import Basics
 
-/// What a ``PydioClient`` is doing.
+/// The activity of a ``PydioClient``.
 public enum PydioClientState: Int, Sendable, Hashable, CustomStringConvertible {
-    /// Nothing yet.
+    /// No call has started yet.
     case idle = 0
-    /// A call is under way.
+    /// A call is running.
     case operation = 1
-    /// A login is under way that a call waits for.
+    /// A call is waiting for a login.
     case authorization = 2
     /// A call has ended.
     case finished = 3
@@ -22,13 +22,13 @@ public enum PydioClientState: Int, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Keeps a client's state, and tells of its changes on the client's queue.
+/// Stores a client's state, and reports its changes on the client's queue.
 final class StateReport: Sendable {
     private struct Current {
         var state = PydioClientState.idle
         var calls = 0
         var handler: (@Sendable (PydioClientState) -> Void)?
-        /// Changes of which the handler is still to hear.
+        /// Changes not yet reported to the handler.
         var untold = SerialInbox<PydioClientState>()
     }
 
@@ -41,7 +41,6 @@ final class StateReport: Sendable {
 
     var state: PydioClientState { current.withLock { $0.state } }
 
-    /// Whether calls are under way.
     var progress: Bool { current.withLock { $0.calls > 0 } }
 
     var handler: (@Sendable (PydioClientState) -> Void)? {
@@ -52,7 +51,7 @@ final class StateReport: Sendable {
                 current.handler = newValue
                 return old
             }
-            _ = old  // let go of after the lock: that may run any code
+            _ = old  // released after the lock: that may run any code
         }
     }
 
@@ -85,7 +84,7 @@ final class StateReport: Sendable {
         if begins { queue.async(flags: .barrier) { self.tell() } }
     }
 
-    /// One after the other, also where the queue is a concurrent one: what comes meanwhile waits for the end of this.
+    /// Reports changes one by one, even on a concurrent queue: new changes wait until this has finished.
     private func tell() {
         while case (let state?, let handler) = current.withLock({ ($0.untold.next(), $0.handler) }) { handler?(state) }
     }

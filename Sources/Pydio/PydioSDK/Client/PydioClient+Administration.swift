@@ -1,13 +1,13 @@
 import PydioProtocol
 
-// All of these fail with `notPermitted` before anything is changed if the user may not administer the server.
+// If the user is not an administrator, all of these fail with `notPermitted` before they change anything.
 extension PydioClient {
-    /// All users of the server, those in groups included.
+    /// Returns all users of the server, including those in groups.
     public func users() async throws -> [PydioUserAccount] {
         try await administering { operations, console in try await operations.users(in: console) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func users(
         success: @escaping ([PydioUserAccount]) -> Void, failure: @escaping (PydioError) -> Void
@@ -15,7 +15,7 @@ extension PydioClient {
         start(success, failure) { try await self.users() }
     }
 
-    /// Creates a user, without any right but those that all users have.
+    /// Creates a user with only the rights that all users have.
     public func createUser(userId: String, password: String) async throws {
         guard !userId.isEmpty, !password.isEmpty else {
             throw PydioError(.invalidArgument, "a user needs a name and a password; nothing was changed")
@@ -27,7 +27,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func createUser(
         userId: String, password: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
@@ -35,7 +35,7 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.createUser(userId: userId, password: password) }
     }
 
-    /// Deletes a user, and what the server keeps for that user alone.
+    /// Deletes a user and the data that the server keeps only for that user.
     public func deleteUser(userId: String) async throws {
         try await administering { operations, console in
             _ = try await operations.editableUser(userId, console)
@@ -44,7 +44,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func deleteUser(
         userId: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
@@ -52,7 +52,7 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.deleteUser(userId: userId) }
     }
 
-    /// Gives a user another password.
+    /// Changes a user's password.
     public func setPassword(_ password: String, ofUser userId: String) async throws {
         guard !password.isEmpty else {
             throw PydioError(.invalidArgument, "the new password is empty; nothing was changed")
@@ -65,7 +65,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func setPassword(
         _ password: String, ofUser userId: String, success: @escaping () -> Void,
@@ -74,7 +74,7 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.setPassword(password, ofUser: userId) }
     }
 
-    /// Makes a user an administrator, or no longer one.
+    /// Grants or revokes a user's administrator rights.
     public func setAdministrator(_ isAdministrator: Bool, user userId: String) async throws {
         try await administering { operations, console in
             _ = try await operations.editableUser(userId, console)
@@ -85,7 +85,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func setAdministrator(
         _ isAdministrator: Bool, user userId: String, success: @escaping () -> Void,
@@ -94,7 +94,7 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.setAdministrator(isAdministrator, user: userId) }
     }
 
-    /// Keeps a user from logging in, or no longer.
+    /// Locks or unlocks a user's login.
     public func setLocked(_ isLocked: Bool, user userId: String) async throws {
         try await administering { operations, console in
             _ = try await operations.editableUser(userId, console)
@@ -102,7 +102,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func setLocked(
         _ isLocked: Bool, user userId: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
@@ -110,7 +110,7 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.setLocked(isLocked, user: userId) }
     }
 
-    /// Gives a user a role that exists, or takes it away.
+    /// Assigns an existing role to a user, or removes it.
     public func setRole(_ role: String, _ isGiven: Bool, user userId: String) async throws {
         try await administering { operations, console in
             _ = try await operations.existingUser(userId, console)
@@ -121,7 +121,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func setRole(
         _ role: String, _ isGiven: Bool, user userId: String, success: @escaping () -> Void,
@@ -130,7 +130,7 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.setRole(role, isGiven, user: userId) }
     }
 
-    /// Says what a user may do in a workspace, besides what the user's roles and groups give.
+    /// Sets a user's rights in a workspace, in addition to those from the user's roles and groups.
     public func setRights(_ rights: PydioRights, ofUser userId: String, inWorkspace workspaceId: String) async throws {
         try await administering { operations, console in
             _ = try await operations.existingUser(userId, console)
@@ -139,7 +139,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func setRights(
         _ rights: PydioRights, ofUser userId: String, inWorkspace workspaceId: String, success: @escaping () -> Void,
@@ -152,13 +152,13 @@ extension PydioClient {
 
     // MARK: Workspaces
 
-    /// All workspaces of the server, not only those that the user may open; without the server's own pages for
-    /// administrators.
+    /// Returns all workspaces of the server, not only those that the user may open, but without the server's own
+    /// administration pages.
     public func listAllWorkspaces() async throws -> [WorkspaceResponse] {
         try await administering { operations, console in try await operations.allWorkspaces(in: console) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func listAllWorkspaces(
         success: @escaping ([WorkspaceResponse]) -> Void, failure: @escaping (PydioError) -> Void
@@ -168,7 +168,7 @@ extension PydioClient {
 
     /// Creates a workspace.
     ///
-    /// - Returns: Its id; nil if the server doesn't say.
+    /// - Returns: The workspace's id; `nil` if the server doesn't report it.
     @discardableResult
     public func createWorkspace(_ params: CreateWorkspaceRequestParams) async throws -> String? {
         guard !params.label.isEmpty, !params.path.isEmpty else {
@@ -181,7 +181,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func createWorkspace(
         _ params: CreateWorkspaceRequestParams, success: @escaping (String?) -> Void,
@@ -190,7 +190,7 @@ extension PydioClient {
         start(success, failure) { try await self.createWorkspace(params) }
     }
 
-    /// Deletes a workspace. The server keeps its files on the disk.
+    /// Deletes a workspace. Its files stay on the server's disk.
     public func deleteWorkspace(workspaceId: String) async throws {
         try await administering { operations, console in
             _ = try await operations.existingWorkspace(workspaceId, console)
@@ -199,7 +199,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func deleteWorkspace(
         workspaceId: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
@@ -207,7 +207,7 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.deleteWorkspace(workspaceId: workspaceId) }
     }
 
-    /// A call that has to do with the server's own page for administrators.
+    /// Runs a call that uses the server's own administration page.
     private func administering<Value: Sendable>(
         _ body: @escaping @Sendable (OperationsClient, _ console: String) async throws -> Value
     ) async throws -> Value {
@@ -217,7 +217,7 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// The id of the workspace that is the page for administrators. Others than these do not have it, and servers would
+    /// Returns the id of the workspace that is the administration page. Other users don't have it, and servers would
     /// answer its requests from another workspace.
     fileprivate func console() async throws -> String {
         let workspaces = try await value(of: .registry("user/repositories"), .workspaces)
@@ -232,9 +232,9 @@ extension OperationsClient {
 
     // MARK: Lists
 
-    /// All pages of one of the server's lists.
+    /// Reads all pages of one of the server's lists.
     ///
-    /// - Parameter take: Takes an entry; false ends it.
+    /// - Parameter take: Handles an entry; returns false to stop.
     private func list(
         _ folder: String, in console: String, pages: inout Int, take: (XMLNode) throws -> Bool
     ) async throws -> Bool {
@@ -254,7 +254,7 @@ extension OperationsClient {
         }
     }
 
-    /// - Parameter isWanted: Ends the search with the first one that is.
+    /// - Parameter isWanted: Stops the search at the first user for which it returns true.
     fileprivate func users(
         in console: String, until isWanted: @Sendable (PydioUserAccount) -> Bool = { _ in false }
     ) async throws -> [PydioUserAccount] {
@@ -300,8 +300,8 @@ extension OperationsClient {
         return workspaces
     }
 
-    /// Servers leave out characters of a name that they do not like, and then take it for somebody else's; and they say
-    /// that who does not exist has been deleted.
+    /// Returns an existing user. Servers drop characters that they don't accept, which may turn the name into another
+    /// user's, and they report success for deleting a user that does not exist.
     fileprivate func existingUser(_ id: String, _ console: String) async throws -> PydioUserAccount {
         let users = try await users(in: console) { $0.userId == id }
         guard let user = users.last, user.userId == id else {
@@ -310,7 +310,8 @@ extension OperationsClient {
         return user
     }
 
-    /// The same of somebody else: whoever locks or deletes himself is locked out, and some versions let it happen.
+    /// Returns an existing user other than the caller: users who lock or delete themselves are locked out, and some
+    /// versions allow that.
     fileprivate func editableUser(_ id: String, _ console: String) async throws -> PydioUserAccount {
         let user = try await existingUser(id, console)
         guard user.isEditable else {
@@ -347,7 +348,7 @@ extension OperationsClient {
         do {
             _ = try await value(of: request, .administration(operation))
         } catch let error as PydioError where error.code == .unsupportedOperation {
-            // Versions before 7 do it without a word: only what they then say of the user tells.
+            // Versions before 7 don't confirm the change: only the user's details show it.
             let details = PydioRequest.administering(
                 "edit_role", console, ["role_id": .text("AJXP_USR_/" + userId), "format": "json"])
             guard try await value(of: details, .userLock)?.isLocked == isLocked else { throw error }
@@ -366,7 +367,7 @@ extension OperationsClient {
             answer = try await value(
                 of: .administering("user_update_right", console, parameters), .administration(operation))
         } catch let error as PydioError where error.code == .unsupportedOperation {
-            // It is an action of its own from version 7 on.
+            // Version 7 and later have a separate action for it.
             answer = try await value(
                 of: .editing("user_update_right", console, parameters), .administration(operation))
         }
@@ -380,7 +381,7 @@ extension OperationsClient {
 }
 
 extension PydioRequest {
-    /// One of the many requests of one action.
+    /// Returns one of the many requests of one action.
     fileprivate static func administering(
         _ action: String, _ console: String, _ parameters: [String: PydioParameter]
     ) -> PydioRequest {

@@ -2,23 +2,23 @@ import Basics
 import PydioProtocol
 
 extension PydioClient {
-    /// Makes a zip archive of nodes, on the server. Fails if something has its name already.
+    /// Creates a zip archive of nodes, on the server. Fails if its name is taken.
     ///
-    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that makes no archives. Version 7 and later
-    /// may go on after they have answered, and the call then fails with
-    /// ``PydioError/Code-swift.enum/receivedNotExpectedAnswer``: the archive will be there.
+    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that doesn't support archives.
+    /// Version 7 and later may continue after they have answered; the call then fails with
+    /// ``PydioError/Code-swift.enum/receivedNotExpectedAnswer``, but the archive will still be created.
     ///
     /// - Parameters:
     ///   - nodes: Files and folders of one folder.
-    ///   - archive: Where it will be, in the same folder; its name ends with `.zip`.
-    /// - Returns: Where it is.
+    ///   - archive: The path of the archive, in the same folder; its name ends with `.zip`.
+    /// - Returns: The archive's path.
     @discardableResult
     public func compress(workspaceId: String, nodes: [String], to archive: String) async throws -> String {
         let operations = try operations()
         return try await operations.call { try await operations.compress(workspaceId, nodes, to: archive) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func compress(
         workspaceId: String, nodes: [String], to archive: String, success: @escaping (String) -> Void,
@@ -27,18 +27,18 @@ extension PydioClient {
         start(success, failure) { try await self.compress(workspaceId: workspaceId, nodes: nodes, to: archive) }
     }
 
-    /// Unpacks a zip archive into a folder, on the server. Fails if something in the folder has the name of what is in the
-    /// archive.
+    /// Extracts a zip archive into a folder, on the server. Fails if the folder already contains an entry with the name
+    /// of one in the archive.
     ///
-    /// - Parameter folder: It must be there, and not be in the archive.
-    /// - Returns: Where the files and folders at the top of the archive are.
+    /// - Parameter folder: An existing folder outside of the archive.
+    /// - Returns: The new paths of the files and folders at the top of the archive.
     @discardableResult
     public func extract(workspaceId: String, archive: String, into folder: String) async throws -> [String] {
         let operations = try operations()
         return try await operations.call { try await operations.extract(workspaceId, archive, into: folder) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func extract(
         workspaceId: String, archive: String, into folder: String, success: @escaping ([String]) -> Void,
@@ -60,7 +60,7 @@ extension OperationsClient {
             )
         }
         let target = (folder == "/" ? "/" : folder + "/") + name
-        // Servers would replace it.
+        // Servers would replace an existing node.
         guard try await value(of: .stat(workspaceId: workspaceId, path: target), .stat) == nil else {
             throw PydioError(.file, "\(target) already exists, and was left alone")
         }
@@ -77,14 +77,14 @@ extension OperationsClient {
     }
 
     fileprivate func extract(_ workspaceId: String, _ archive: String, into folder: String) async throws -> [String] {
-        // Servers show an archive as a folder, and unpack what is copied out of it.
+        // Servers present an archive as a folder, and unpack nodes copied out of it.
         let packed = try await listed(archive, in: workspaceId)
         guard !packed.isEmpty else {
             throw PydioError(
                 .errorResponse, "the server finds nothing in \(archive): it is empty, or no zip archive")
         }
         let names = Set(packed.map(\.name))
-        // Servers would replace them.
+        // Servers would replace existing nodes.
         if let taken = try await listed(folder, in: workspaceId).first(where: { names.contains($0.name) }) {
             throw PydioError(.file, "\(taken.path) already exists, and was left alone: nothing was unpacked")
         }
@@ -100,10 +100,10 @@ extension OperationsClient {
         return unpacked.map(\.path)
     }
 
-    /// What is in a folder, by its own word: a path that leads elsewhere is an error.
+    /// Returns the entries of a folder. A path that leads elsewhere is an error.
     private func listed(_ folder: String, in workspaceId: String) async throws -> [(path: String, name: String)] {
         let params = ListNodesRequestParams(workspaceId: workspaceId, path: folder)
-        // As the folder of what is in it is written.
+        // In the form in which an entry's folder is written.
         let expected = NodeName.split(folder == "/" ? "/x" : folder + "/x").folder
         return try await (allPages(params)?.children ?? []).map { node in
             let (place, name) = NodeName.split(node.fullPath)

@@ -4,13 +4,13 @@ import PydioProtocol
 import Transport
 
 extension PydioClient {
-    /// Logs in now, whatever session there is. Calls do so by themselves.
+    /// Logs in now, regardless of the current session. Calls log in automatically.
     public func authorize() async throws {
         let operations = try operations()
         try await operations.call(.authorization) { try await operations.authorization.authorize() }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func authorize(
         success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
@@ -18,13 +18,13 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.authorize() }
     }
 
-    /// Logs in with the code that a captcha's image shows. After a wrong one the image is another.
+    /// Logs in with the code in a captcha's image. After a wrong code the image changes.
     public func login(captcha: String) async throws {
         let operations = try operations()
         try await operations.call(.authorization) { try await operations.authorization.login(captcha: captcha) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func login(
         captcha: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
@@ -32,13 +32,13 @@ extension PydioClient {
         start({ _ in success() }, failure) { try await self.login(captcha: captcha) }
     }
 
-    /// The image of a captcha, PNG as a rule. Each one makes the code of the one before worthless.
+    /// Returns the image of a captcha, usually PNG. Each image invalidates the code of the previous one.
     public func getCaptcha() async throws -> Data {
         let operations = try operations()
         return try await operations.call { try await operations.captcha() }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func getCaptcha(
         success: @escaping (Data) -> Void, failure: @escaping (PydioError) -> Void
@@ -46,14 +46,14 @@ extension PydioClient {
         start(success, failure) { try await self.getCaptcha() }
     }
 
-    /// Ends the session at the server, or revokes the key pair, and forgets it; the user stays set. It is forgotten, too, if
-    /// the server cannot be told.
+    /// Ends the session at the server, or revokes the key pair, and deletes it here, even if the server cannot be
+    /// reached. The user stays set.
     public func logout() async throws {
         let operations = try operations()
         try await operations.call { try await operations.logout() }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func logout(success: @escaping () -> Void, failure: @escaping (PydioError) -> Void) -> PydioOperation {
         start({ _ in success() }, failure) { try await self.logout() }
@@ -61,7 +61,7 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// In the session that the login will be in, whatever calls are authorised by.
+    /// Fetches a captcha in the session of the coming login, regardless of how calls are authorized.
     func captcha() async throws -> Data {
         let response = try await sendInSession(PydioRequest(.get, "get_captcha"))
         switch AnswerRecogniser.captcha.read(response, secrets: authorization.secrets) {
@@ -93,7 +93,7 @@ extension OperationsClient {
 
     private var secrets: [String] { authorization.secrets }
 
-    /// Who is not authorised is logged out.
+    /// Accepts "not authorized" as logged out.
     private func acceptEnd<Value>(_ answer: PydioAnswer<Value>) throws {
         switch answer {
         case .value, .notAuthorized: return

@@ -1,12 +1,12 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// The user's bookmarks in a workspace.
+    /// Returns the user's bookmarks in a workspace.
     public func bookmarks(workspaceId: String) async throws -> [PydioBookmark] {
         try await call(.bookmarks(workspaceId), .bookmarks)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func bookmarks(
         workspaceId: String, success: @escaping ([PydioBookmark]) -> Void, failure: @escaping (PydioError) -> Void
@@ -18,7 +18,7 @@ extension PydioClient {
 
     /// Adds a bookmark.
     ///
-    /// - Returns: All that the server then lists; none if it does not.
+    /// - Returns: All bookmarks that the server then lists; empty if it lists none.
     @discardableResult
     public func addBookmark(workspaceId: String, path: String, title: String) async throws -> [PydioBookmark] {
         try await call(
@@ -27,7 +27,7 @@ extension PydioClient {
                 ["bm_action": "add_bookmark", "bm_path": .text(path), "bm_title": .text(title)]), .bookmarks)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func addBookmark(
         workspaceId: String, path: String, title: String, success: @escaping ([PydioBookmark]) -> Void,
@@ -38,9 +38,9 @@ extension PydioClient {
         }
     }
 
-    /// Gives a bookmark another title.
+    /// Changes a bookmark's title.
     ///
-    /// - Returns: All that the server then lists; none if it does not.
+    /// - Returns: All bookmarks that the server then lists; empty if it lists none.
     @discardableResult
     public func renameBookmark(workspaceId: String, path: String, title: String) async throws -> [PydioBookmark] {
         try await call(
@@ -49,7 +49,7 @@ extension PydioClient {
                 ["bm_action": "rename_bookmark", "bm_path": .text(path), "bm_title": .text(title)]), .bookmarks)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func renameBookmark(
         workspaceId: String, path: String, title: String, success: @escaping ([PydioBookmark]) -> Void,
@@ -62,14 +62,14 @@ extension PydioClient {
 
     /// Deletes a bookmark; the node stays.
     ///
-    /// - Returns: All that the server then lists; none if it does not.
+    /// - Returns: All bookmarks that the server then lists; empty if it lists none.
     @discardableResult
     public func deleteBookmark(workspaceId: String, path: String) async throws -> [PydioBookmark] {
         try await call(
             .bookmarks(workspaceId, ["bm_action": "delete_bookmark", "bm_path": .text(path)]), .bookmarks)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func deleteBookmark(
         workspaceId: String, path: String, success: @escaping ([PydioBookmark]) -> Void,

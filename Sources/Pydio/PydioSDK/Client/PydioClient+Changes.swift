@@ -3,13 +3,13 @@ import PydioProtocol
 import Transport
 
 extension PydioClient {
-    /// What has happened in a workspace after a place in the server's log of changes. Not all servers keep one: where there
-    /// is none, this fails with ``PydioError/Code-swift.enum/receivedNotExpectedAnswer`` or an error of the server's.
+    /// Returns the changes in a workspace after a position in the server's change log. On a server without a change
+    /// log, this fails with ``PydioError/Code-swift.enum/receivedNotExpectedAnswer`` or an error from the server.
     ///
     /// - Parameters:
-    ///   - sequence: ``PydioChangesResponse/lastSequence`` of the last time; 0 is the beginning.
-    ///   - folder: Only what is in this folder; paths are then such below it. Nil is everything.
-    ///   - isFlattened: Whether only the net effect on each node is told.
+    ///   - sequence: The previous ``PydioChangesResponse/lastSequence``; 0 is the beginning.
+    ///   - folder: Only return changes in this folder, with paths relative to it. `nil` returns all changes.
+    ///   - isFlattened: Whether to return only the net effect on each node.
     public func changes(
         workspaceId: String, since sequence: Int64, folder: String? = nil, isFlattened: Bool = true
     ) async throws -> PydioChangesResponse {
@@ -22,7 +22,7 @@ extension PydioClient {
             PydioRequest(.get, "changes", parameters, path: ["seq_id"]), .changes(after: sequence))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func changes(
         workspaceId: String, since sequence: Int64, folder: String? = nil, isFlattened: Bool = true,
@@ -42,7 +42,7 @@ extension PydioClient {
             .channel("client_register_channel", workspaceId, clientId), .nothing(for: "client_register_channel"))
     }
 
-    /// Takes what waits in a mailbox; opens it if it is not. What the answer brings is told only once.
+    /// Takes the messages waiting in a mailbox, and opens it if necessary. The server delivers each message only once.
     package func consumeChannel(workspaceId: String, clientId: String) async throws -> [ChannelMessage] {
         var request = PydioRequest.channel("client_consume_channel", workspaceId, clientId)
         request.isSentOnce = true
@@ -55,8 +55,8 @@ extension PydioClient {
             .channel("client_unregister_channel", workspaceId, clientId), .nothing(for: "client_unregister_channel"))
     }
 
-    /// What a WebSocket's handshake is authorised by (section 9): the value of its field `Cookie`, or what is added to its
-    /// URL's query.
+    /// Returns the authorization of a WebSocket's handshake (section 9): the value of its field `Cookie`, or an
+    /// addition to its URL's query.
     package func webSocketPass() throws(PydioError) -> (cookies: String?, query: String?) {
         let operations = try operations()
         switch operations.authorization.pass().1 {
@@ -75,7 +75,8 @@ extension PydioClient {
 }
 
 extension PydioRequest {
-    /// The workspace is sent as well: newer servers deliver only to a session in it.
+    /// Returns a request for a channel. It includes the workspace, because newer servers deliver only to a session in
+    /// it.
     static func channel(_ action: String, _ workspaceId: String, _ clientId: String) -> PydioRequest {
         PydioRequest(
             .get, action,
@@ -87,6 +88,6 @@ extension PydioRequest {
 }
 
 extension ServerAddress {
-    /// Not the WebSocket's own path, but one below the server's (11.1).
+    /// The path to sign for a WebSocket: not its own, but one below the server's (11.1).
     var webSocketSignaturePath: String { path + "api/pydio/ws_authenticate" }
 }

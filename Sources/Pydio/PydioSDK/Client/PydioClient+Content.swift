@@ -1,15 +1,15 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// What is in a file, in memory; bounded by ``PydioClientOptions/maximumResponseSize``. For larger ones there are
-    /// downloads.
+    /// Returns the content of a file in memory, limited by ``PydioClientOptions/maximumResponseSize``. Use downloads
+    /// for larger files.
     public func getContent(workspaceId: String, path: String) async throws -> Data {
         let request = PydioRequest(
             .get, "get_content", ["tmp_repository_id": .text(workspaceId), "file": .text(path)], path: ["file"])
         return try await call(request, .bytes(of: "the request for a file's content"))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func getContent(
         workspaceId: String, path: String, success: @escaping (Data) -> Void, failure: @escaping (PydioError) -> Void
@@ -19,10 +19,10 @@ extension PydioClient {
         }
     }
 
-    /// Replaces what is in a file that exists. For larger contents there are uploads.
+    /// Replaces the content of an existing file. Use uploads for larger contents.
     @discardableResult
     public func putContent(workspaceId: String, path: String, content: Data) async throws -> PydioSuccessResponse {
-        // Without base64 the server changes characters that look like markup.
+        // Without base64, the server changes characters that look like markup.
         try await call(
             .editing(
                 "put_content", workspaceId,
@@ -30,7 +30,7 @@ extension PydioClient {
         )
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func putContent(
         workspaceId: String, path: String, content: Data, success: @escaping (PydioSuccessResponse) -> Void,

@@ -1,17 +1,16 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// Copies a node into another workspace of the server, under another name if need be. Fails if something is there
-    /// already.
+    /// Copies a node into another workspace of the server, optionally under another name. Fails if the target exists.
     ///
-    /// The copy is made in a new folder beside the place, which is deleted afterwards: servers would replace what has the
-    /// name. Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that does not copy between
-    /// workspaces; ``WorkspaceResponse/allowsCrossCopy`` tells before.
+    /// Makes the copy in a new folder next to the target, which it deletes afterwards: servers would replace an
+    /// existing node. Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that does not copy
+    /// between workspaces; check ``WorkspaceResponse/allowsCrossCopy`` first.
     ///
     /// - Parameters:
-    ///   - newPath: Where the copy will be. Servers leave out some characters of names, such as quotation marks.
-    ///   - destinationId: The other workspace's id.
-    /// - Returns: Where the copy is.
+    ///   - newPath: The path of the copy. Servers drop some characters from names, such as quotation marks.
+    ///   - destinationId: The id of the other workspace.
+    /// - Returns: The path of the copy.
     @discardableResult
     public func copy(
         workspaceId: String, path: String, to newPath: String, inWorkspace destinationId: String
@@ -22,7 +21,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func copy(
         workspaceId: String, path: String, to newPath: String, inWorkspace destinationId: String,
@@ -33,18 +32,18 @@ extension PydioClient {
         }
     }
 
-    /// Moves a node into another workspace of the server: it is copied, the copy is compared with it by names and sizes, and
-    /// then it is deleted, into its workspace's recycle bin if there is one. Fails if something is there already.
+    /// Moves a node into another workspace of the server: copies it, compares the copy with it by names and sizes, and
+    /// then deletes it, to its workspace's recycle bin if there is one. Fails if the target exists.
     ///
     /// - Parameters: As in ``copy(workspaceId:path:to:inWorkspace:)``.
-    /// - Returns: Where it is.
+    /// - Returns: The new path.
     @discardableResult
     public func move(
         workspaceId: String, path: String, to newPath: String, inWorkspace destinationId: String
     ) async throws -> String {
         let operations = try operations()
         return try await operations.call {
-            // First: what cannot be listed cannot be compared, and is not copied.
+            // List first: a node that cannot be listed cannot be compared, and is not copied.
             let original = try await operations.contents(of: path, in: workspaceId)
             let target = try await operations.copy(workspaceId, path, to: newPath, in: destinationId)
             guard try await operations.contents(of: target, in: destinationId) == original else {
@@ -58,7 +57,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func move(
         workspaceId: String, path: String, to newPath: String, inWorkspace destinationId: String,
@@ -71,8 +70,8 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// Bytes of a node and of all in it, by their paths seen from it; nil of folders. Paths are bytes: two spellings of a
-    /// letter are two names.
+    /// Returns the sizes of a node and its contents by relative path; `nil` for folders. Paths are bytes: two spellings
+    /// of a letter are two names.
     fileprivate func contents(of path: String, in workspaceId: String) async throws -> [[UInt8]: Int64?] {
         guard let stat = try await value(of: .stat(workspaceId: workspaceId, path: path), .stat) else { return [:] }
         guard stat.isFolder else { return [[]: stat.size] }
@@ -96,6 +95,6 @@ extension OperationsClient {
 }
 
 extension WorkspaceResponse {
-    /// Whether the server copies between it and others of which this is true.
+    /// Whether the server can copy between this workspace and others that also allow it.
     public var allowsCrossCopy: Bool { attributes["allowCrossRepositoryCopy"] == "true" }
 }

@@ -1,15 +1,15 @@
 import Basics
 import PydioProtocol
 
-// Most of these give the server's words and what has changed: servers may make another name of one that they are sent.
+// Most of these return the server's message and the changes: servers may alter the names that they are sent.
 extension PydioClient {
-    /// Makes a folder.
+    /// Creates a folder.
     @discardableResult
     public func mkdir(_ params: MkDirRequestParams) async throws -> PydioSuccessResponse {
         try await call(PydioRequest(.post, "mkdir", params, path: ["dir", "dirname"]), .success(of: "mkdir"))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func mkdir(
         _ params: MkDirRequestParams, success: @escaping (PydioSuccessResponse) -> Void,
@@ -18,12 +18,12 @@ extension PydioClient {
         start(success, failure) { try await self.mkdir(params) }
     }
 
-    /// Makes a file.
+    /// Creates a file.
     ///
     /// - Parameters:
-    ///   - dir: The folder that it will be in.
-    ///   - fileName: Its name.
-    ///   - content: What is in it; nothing by default.
+    ///   - dir: The parent folder.
+    ///   - fileName: The name of the file.
+    ///   - content: The content; empty by default.
     @discardableResult
     public func mkfile(workspaceId: String, dir: String, fileName: String, content: String = "") async throws
         -> PydioSuccessResponse
@@ -35,7 +35,7 @@ extension PydioClient {
                 path: ["dir", "filename"]), .success(of: "mkfile"))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func mkfile(
         workspaceId: String, dir: String, fileName: String, content: String = "",
@@ -46,14 +46,14 @@ extension PydioClient {
         }
     }
 
-    /// Deletes nodes. With a recycle bin they go there; what is there already is gone for good.
+    /// Deletes nodes. They are moved to the recycle bin if there is one; nodes already in it are deleted for good.
     @discardableResult
     public func deleteNodes(_ params: DeleteNodesRequestParams) async throws -> PydioSuccessResponse {
         try await call(
             PydioRequest(.post, "delete", params), .success(of: "delete"))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func deleteNodes(
         _ params: DeleteNodesRequestParams, success: @escaping (PydioSuccessResponse) -> Void,
@@ -62,21 +62,21 @@ extension PydioClient {
         start(success, failure) { try await self.deleteNodes(params) }
     }
 
-    /// Gives a node another name in its folder.
+    /// Renames a node within its folder.
     ///
-    /// - Parameter newName: The name alone.
+    /// - Parameter newName: The name without a path.
     @discardableResult
     public func rename(workspaceId: String, path: String, newName: String) async throws -> PydioSuccessResponse {
         guard !newName.hasSlash else {
             throw PydioError(.invalidArgument, "a name has no slash; nothing was sent. To move nodes there is move")
         }
-        // With the whole path as well, servers ignore the name, and their answer tells neither.
+        // If also sent the whole path, servers ignore the name, and their answer contains neither.
         return try await call(
             .editing("rename", workspaceId, ["file": .text(path), "filename_new": .text(newName)]),
             .success(of: "rename"))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func rename(
         workspaceId: String, path: String, newName: String, success: @escaping (PydioSuccessResponse) -> Void,
@@ -87,7 +87,7 @@ extension PydioClient {
 
     /// Moves nodes into another folder of the workspace.
     ///
-    /// - Parameter destination: The folder.
+    /// - Parameter destination: The target folder.
     @discardableResult
     public func move(workspaceId: String, nodes: [String], destination: String) async throws -> PydioSuccessResponse {
         try await call(
@@ -95,7 +95,7 @@ extension PydioClient {
             .success(of: "move"))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func move(
         workspaceId: String, nodes: [String], destination: String, success: @escaping (PydioSuccessResponse) -> Void,
@@ -108,7 +108,7 @@ extension PydioClient {
 
     /// Copies nodes into another folder of the workspace.
     ///
-    /// - Parameter destination: The folder.
+    /// - Parameter destination: The target folder.
     @discardableResult
     public func copy(workspaceId: String, nodes: [String], destination: String) async throws -> PydioSuccessResponse {
         try await call(
@@ -116,7 +116,7 @@ extension PydioClient {
             .success(of: "copy"))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func copy(
         workspaceId: String, nodes: [String], destination: String, success: @escaping (PydioSuccessResponse) -> Void,
@@ -128,19 +128,19 @@ extension PydioClient {
     }
 }
 
-// Servers' answers to these do not tell where the node is: it is looked for.
+// Servers' answers to these don't contain the node's path, so it is looked up.
 extension PydioClient {
-    /// Moves a node to another place in its workspace, under another name if need be. Fails if something is there already.
+    /// Moves a node to another path in its workspace, optionally under another name. Fails if the target exists.
     ///
-    /// - Parameter newPath: Where it will be. Servers leave out some characters of names, such as quotation marks.
-    /// - Returns: Where it is.
+    /// - Parameter newPath: The new path. Servers drop some characters from names, such as quotation marks.
+    /// - Returns: The new path.
     @discardableResult
     public func move(workspaceId: String, path: String, to newPath: String) async throws -> String {
         let operations = try operations()
         return try await operations.call { try await operations.move(workspaceId, path, to: newPath) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func move(
         workspaceId: String, path: String, to newPath: String, success: @escaping (String) -> Void,
@@ -149,21 +149,21 @@ extension PydioClient {
         start(success, failure) { try await self.move(workspaceId: workspaceId, path: path, to: newPath) }
     }
 
-    /// Copies a node to another place in its workspace, under another name if need be: in the same folder, too. Fails if
-    /// something is there already.
+    /// Copies a node to another path in its workspace, which may be in the same folder under another name. Fails if the
+    /// target exists.
     ///
-    /// The copy is made in a new folder beside the place, which is deleted afterwards. If the server refuses that, the empty
-    /// folder stays.
+    /// Makes the copy in a new folder next to the target, which it deletes afterwards. If the server refuses that, the
+    /// empty folder stays.
     ///
-    /// - Parameter newPath: Where the copy will be. Servers leave out some characters of names, such as quotation marks.
-    /// - Returns: Where the copy is.
+    /// - Parameter newPath: The path of the copy. Servers drop some characters from names, such as quotation marks.
+    /// - Returns: The path of the copy.
     @discardableResult
     public func copy(workspaceId: String, path: String, to newPath: String) async throws -> String {
         let operations = try operations()
         return try await operations.call { try await operations.copy(workspaceId, path, to: newPath) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func copy(
         workspaceId: String, path: String, to newPath: String, success: @escaping (String) -> Void,
@@ -175,7 +175,7 @@ extension PydioClient {
 
 extension OperationsClient {
     fileprivate func move(_ workspaceId: String, _ path: String, to newPath: String) async throws -> String {
-        // A whole path is taken as it is: the name would be one that other requests cannot give.
+        // Servers take a whole path unchanged, which could create a name that other requests cannot use.
         let target = NodeName.stored(path: newPath)
         guard NodeName.canBeTold(target) else { throw PydioError.untellable(in: "dest", of: "rename") }
         guard !NodeName.isDots(NodeName.split(target).name) else {
@@ -191,15 +191,15 @@ extension OperationsClient {
         return target
     }
 
-    /// - Parameter other: The workspace that it goes to; nil is its own.
+    /// - Parameter other: The target workspace; `nil` for the same one.
     func copy(
         _ workspaceId: String, _ path: String, to newPath: String, in other: String? = nil
     ) async throws -> String {
         let destinationId = other ?? workspaceId
-        // There is nothing to undo if the login is refused.
+        // Log in first, so that there is nothing to undo if the login is refused.
         if authorization.hasNoPass { try await authorize() }
         let name = NodeName.split(path).name
-        // In a folder of its own the copy has the name of its original, and nothing is in its way.
+        // In its own folder the copy has its original's name, and no conflicts.
         let parent = NodeName.split(newPath).folder
         let temporary = "copy-\(ServerConnection.randomText().prefix(12))"
         let folder = parent == "/" ? "/" + temporary : "\(parent)/\(temporary)"
@@ -215,17 +215,17 @@ extension OperationsClient {
                 _ = try await value(of: .editing("copy", workspaceId, parameters), .success(of: "copy"))
             }
             let target = try await move(destinationId, folder + "/" + name, to: newPath)
-            // The copy is there: an empty folder that stays is no failure of it.
+            // The copy exists: a leftover empty folder is not a failure.
             await Task { try? await self.deleteForGood(folder, destinationId) }.value
             return target
         } catch {
-            // The call may have been cancelled; this is not.
+            // This must run even if the call was cancelled.
             await Task { try? await self.deleteForGood(folder, destinationId) }.value
             throw error
         }
     }
 
-    /// Not by way of the bin: there is nothing in it that somebody could want back.
+    /// Deletes a node without the bin: it holds nothing that a user could want back.
     private func deleteForGood(_ path: String, _ workspaceId: String) async throws {
         var params = DeleteNodesRequestParams(workspaceId: workspaceId, nodes: [path])
         params.additional["force_deletion"] = "true"
@@ -234,7 +234,7 @@ extension OperationsClient {
 }
 
 extension PydioRequest {
-    /// A request that changes something in a workspace.
+    /// Returns a request that changes something in a workspace.
     static func editing(
         _ action: String, _ workspaceId: String, _ parameters: [String: PydioParameter], path: [String] = []
     ) -> PydioRequest {

@@ -2,13 +2,13 @@ import Basics
 import PydioProtocol
 
 extension PydioClient {
-    /// A folder with what is in it, alone in an array, as the original has it; nothing if the user may write there but not
-    /// read. Of a large folder it is one page: see ``NodeResponse/pagination``.
+    /// Returns a folder with its entries, as the only element of an array, as in the original library; an empty array
+    /// if the user may write there but not read. For a large folder, returns one page: see ``NodeResponse/pagination``.
     public func listNodes(_ params: ListNodesRequestParams) async throws -> [NodeResponse] {
         try await call(.list(params), .listing)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func listNodes(
         _ params: ListNodesRequestParams, success: @escaping ([NodeResponse]) -> Void,
@@ -17,15 +17,15 @@ extension PydioClient {
         start(success, failure) { try await self.listNodes(params) }
     }
 
-    /// A folder with all that is in it, page by page if it is a large one; nil if the user may not read there. Pages are
-    /// fetched one after the other: what is created or deleted meanwhile may be missing, or come twice. If there are fewer
-    /// pages all at once, it begins anew, and fails if that happens again.
+    /// Returns a folder with all its entries, fetched page by page if it is large; `nil` if the user may not read
+    /// there. Pages are fetched one after the other, so entries created or deleted meanwhile may be missing or appear
+    /// twice. If the number of pages suddenly drops, the call starts over, and fails if that happens again.
     public func listAllNodes(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
         let operations = try operations()
         return try await operations.call { try await operations.allPages(params) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func listAllNodes(
         _ params: ListNodesRequestParams, success: @escaping (NodeResponse?) -> Void,
@@ -34,12 +34,12 @@ extension PydioClient {
         start(success, failure) { try await self.listAllNodes(params) }
     }
 
-    /// What the server's file system says of a node; nil if there is none.
+    /// Returns a node's properties in the server's file system; `nil` if there is no such node.
     public func stat(workspaceId: String, path: String) async throws -> PydioNodeStat? {
         try await call(.stat(workspaceId: workspaceId, path: path), .stat)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func stat(
         workspaceId: String, path: String, success: @escaping (PydioNodeStat?) -> Void,
@@ -48,10 +48,10 @@ extension PydioClient {
         start(success, failure) { try await self.stat(workspaceId: workspaceId, path: path) }
     }
 
-    /// The same as ``stat(workspaceId:path:)`` with ``PydioNodeStat/contentHash``: of a file, its MD5 in hexadecimal digits,
-    /// which the server reads the whole file for; of a folder, the word `directory`.
+    /// Like ``stat(workspaceId:path:)``, but with ``PydioNodeStat/contentHash``: for a file its MD5 in hexadecimal
+    /// digits, for which the server reads the whole file; for a folder the word `directory`.
     ///
-    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that makes no hashes.
+    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without hashes.
     public func statWithHash(workspaceId: String, path: String) async throws -> PydioNodeStat? {
         try await call(
             PydioRequest(
@@ -59,7 +59,7 @@ extension PydioClient {
             .statWithHash)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func statWithHash(
         workspaceId: String, path: String, success: @escaping (PydioNodeStat?) -> Void,
@@ -68,13 +68,13 @@ extension PydioClient {
         start(success, failure) { try await self.statWithHash(workspaceId: workspaceId, path: path) }
     }
 
-    /// A node as its folder lists it, with all that the server knows of it; nil if there is none.
+    /// Returns a node as listed in its folder, with all its attributes; `nil` if there is no such node.
     public func node(workspaceId: String, path: String) async throws -> NodeResponse? {
         let operations = try operations()
         return try await operations.call { try await operations.node(workspaceId, path) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func node(
         workspaceId: String, path: String, success: @escaping (NodeResponse?) -> Void,
@@ -85,7 +85,8 @@ extension PydioClient {
 }
 
 extension PydioRequest {
-    /// Servers take what follows `%23` for the number of a page, and would list another folder.
+    /// Returns the request for a listing. Servers interpret text after `%23` as a page number, and would list another
+    /// folder.
     static func list(_ params: ListNodesRequestParams) throws(PydioError) -> PydioRequest {
         guard !params.path.contains("%23") else { throw .pageMark(in: "dir", of: "ls") }
         return PydioRequest(.get, "ls", params, path: ["dir"])
@@ -103,7 +104,7 @@ extension OperationsClient {
         guard !name.isEmpty else { return try await page(params) }
         params.file = name
         let prefix = folder == "/" ? "/" : folder + "/"
-        // By bytes: two spellings of a letter are two names.
+        // Compare bytes: two spellings of a letter are two names.
         return try await page(params)?.children?.first { $0.fullPath.isExactly(prefix + name) }
     }
 
@@ -139,7 +140,7 @@ extension OperationsClient {
             number += 1
             params.page = number
             guard let next = try await page(params) else { return .pagesAreGone }
-            // The folder has become small enough to come whole.
+            // The folder has become small enough to be sent whole.
             guard let pagination = next.pagination else { return .whole(next) }
             guard pagination.current == number else { return .pagesAreGone }
             size += next.textSize
@@ -164,7 +165,7 @@ extension OperationsClient {
 }
 
 extension NodeResponse {
-    /// Bytes of its names, paths and attributes, and of those of all in it.
+    /// The total bytes of names, paths and attributes of this node and its contents.
     fileprivate var textSize: Int {
         var size = 0
         var waiting = [self]

@@ -1,13 +1,13 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// Sets fields of a node's metadata; the others keep their values. Which fields there are says
+    /// Sets fields of a node's metadata; the others keep their values. For the available fields, see
     /// ``NodeResponse/metadataFields`` of ``node(workspaceId:path:)``.
     ///
     /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without metadata, and with
     /// ``PydioError/Code-swift.enum/invalidArgument`` if the workspace has no such field: servers would ignore it.
     ///
-    /// - Parameter values: By the names of the fields; an empty text clears a field.
+    /// - Parameter values: The values by field name; an empty string clears a field.
     @discardableResult
     public func setMetadata(
         workspaceId: String, path: String, values: [String: String]
@@ -29,7 +29,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func setMetadata(
         workspaceId: String, path: String, values: [String: String],
@@ -42,15 +42,15 @@ extension PydioClient {
 
     // MARK: Comments
 
-    /// The comments on a node, the oldest first.
+    /// Returns the comments on a node, oldest first.
     ///
-    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without comments, as the other calls
-    /// about them do.
+    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without comments, like the other
+    /// calls for comments.
     public func comments(workspaceId: String, path: String) async throws -> [PydioComment] {
         try await call(.comments(workspaceId, path), .comments)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func comments(
         workspaceId: String, path: String, success: @escaping ([PydioComment]) -> Void,
@@ -59,16 +59,16 @@ extension PydioClient {
         start(success, failure) { try await self.comments(workspaceId: workspaceId, path: path) }
     }
 
-    /// Writes a comment on a node. Servers may cut a long one: at 1,000 characters unless told otherwise.
+    /// Adds a comment to a node. Servers may truncate a long one, by default at 1,000 characters.
     ///
-    /// - Returns: The comment as the server has it.
+    /// - Returns: The comment as stored by the server.
     @discardableResult
     public func addComment(workspaceId: String, path: String, content: String) async throws -> PydioComment {
         try await call(
             .editing("post_comment", workspaceId, ["file": .text(path), "content": .text(content)]), .comment)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func addComment(
         workspaceId: String, path: String, content: String, success: @escaping (PydioComment) -> Void,
@@ -79,8 +79,8 @@ extension PydioClient {
         }
     }
 
-    /// Deletes a comment that ``comments(workspaceId:path:)`` has given. Fails if it is still there afterwards: servers let
-    /// users delete their own, and say nothing of others.
+    /// Deletes a comment returned by ``comments(workspaceId:path:)``. Fails if it still exists afterwards: servers let
+    /// users delete only their own comments, but report no error for others.
     public func deleteComment(workspaceId: String, path: String, comment: PydioComment) async throws {
         let operations = try operations()
         try await operations.call {
@@ -95,7 +95,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func deleteComment(
         workspaceId: String, path: String, comment: PydioComment, success: @escaping () -> Void,
@@ -108,7 +108,7 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// A node as its folder lists it, where there must be one.
+    /// Returns a node as listed in its folder. Fails if there is no such node.
     func existingNode(_ workspaceId: String, _ path: String) async throws -> NodeResponse {
         guard let node = try await node(workspaceId, path) else {
             throw PydioError(.invalidArgument, "there is no \(path) in the workspace \(workspaceId)")

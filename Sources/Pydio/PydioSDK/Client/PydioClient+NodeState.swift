@@ -1,9 +1,9 @@
 import PydioProtocol
 
-// Locks, notifications and permissions: what a listing then says of the node.
+// Locks, notifications and permissions, which a listing then shows for the node.
 extension PydioClient {
-    /// Locks a node, so that only the user can change it until it is unlocked. Fails if somebody else has locked it: servers
-    /// would take that lock away.
+    /// Locks a node, so that only the user can change it until it is unlocked. Fails if another user has locked it:
+    /// servers would remove that lock.
     ///
     /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without locks.
     public func lock(workspaceId: String, path: String) async throws {
@@ -18,7 +18,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func lock(
         workspaceId: String, path: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
@@ -30,7 +30,7 @@ extension PydioClient {
     ///
     /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without locks.
     ///
-    /// - Parameter breaksOthers: Whether to take away the lock of somebody else, too; otherwise the call fails and the lock
+    /// - Parameter breaksOthers: Whether to remove even another user's lock; otherwise the call fails and that lock
     ///   stays. Default: no.
     public func unlock(workspaceId: String, path: String, breaksOthers: Bool = false) async throws {
         let operations = try operations()
@@ -44,7 +44,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func unlock(
         workspaceId: String, path: String, breaksOthers: Bool = false, success: @escaping () -> Void,
@@ -55,17 +55,17 @@ extension PydioClient {
         }
     }
 
-    /// Chooses what the server notifies the user of, by mail as a rule: changes or reads of a file, or of what is in a
-    /// folder.
+    /// Sets the events of which the server notifies the user, usually by mail: changes or reads of a file, or of a
+    /// folder's contents.
     ///
     /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without notifications.
     ///
-    /// - Parameter watch: Nil is nothing.
+    /// - Parameter watch: The events; pass `nil` for none.
     public func setWatch(workspaceId: String, path: String, to watch: PydioWatch?) async throws {
         let operations = try operations()
         try await operations.call {
             if watch == nil {
-                // A server that is told to stop what it does not do begins to watch.
+                // A server that is asked to stop a watch that doesn't exist starts one.
                 guard try await operations.existingNode(workspaceId, path).attributes["meta_watched"] != nil else {
                     return
                 }
@@ -77,7 +77,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func setWatch(
         workspaceId: String, path: String, to watch: PydioWatch?, success: @escaping () -> Void,
@@ -93,8 +93,8 @@ extension PydioClient {
     /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` in a workspace without permissions.
     ///
     /// - Parameters:
-    ///   - mode: Such as `0o644`.
-    ///   - isRecursive: Whether to change all that is in folders, too. Default: no.
+    ///   - mode: The permissions, such as `0o644`.
+    ///   - isRecursive: Whether to also change the contents of folders. Default: no.
     @discardableResult
     public func chmod(
         workspaceId: String, nodes: [String], mode: Int, isRecursive: Bool = false
@@ -110,7 +110,7 @@ extension PydioClient {
         return try await call(.editing("chmod", workspaceId, parameters), .done(.permissions))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func chmod(
         workspaceId: String, nodes: [String], mode: Int, isRecursive: Bool = false,
@@ -121,8 +121,8 @@ extension PydioClient {
         }
     }
 
-    /// Makes the server delete for good what is older than an administrator has set for the workspace (`PURGE_AFTER`).
-    /// Servers say neither whether there is such a bound nor what they have deleted.
+    /// Makes the server permanently delete nodes older than the age that an administrator has set for the workspace
+    /// (`PURGE_AFTER`). Servers report neither whether there is such a limit nor what they have deleted.
     ///
     /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that does not purge.
     public func purge(workspaceId: String) async throws {
@@ -133,7 +133,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func purge(
         workspaceId: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void

@@ -1,15 +1,15 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// Changes the password of the user who is logged in.
+    /// Changes the password of the logged-in user.
     ///
-    /// Servers that take passwords hashed are sent hashes. Afterwards the user that is set for the server has the new
-    /// password. The session stays; key pairs are not valid any more, so that another is asked for by the next call.
+    /// Servers that accept hashed passwords are sent hashes. Afterwards the user set for the server has the new
+    /// password. The session stays valid. Key pairs become invalid, so the next call requests a new one.
     ///
     /// - Parameters:
-    ///   - old: The password until now. If it is wrong, or the new one too short for the server, this fails with
-    ///     ``PydioError/Code-swift.enum/errorResponse``, and nothing is changed.
-    ///   - new: The password from now on.
+    ///   - old: The current password. If it is wrong, or the new one is too short for the server, this fails with
+    ///     ``PydioError/Code-swift.enum/errorResponse`` and changes nothing.
+    ///   - new: The new password.
     public func changePassword(from old: String, to new: String) async throws {
         guard !new.isEmpty else {
             throw PydioError(.invalidArgument, "the new password is empty; nothing was changed")
@@ -18,7 +18,7 @@ extension PydioClient {
         try await operations.call { try await operations.changePassword(from: old, to: new) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func changePassword(
         from old: String, to new: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
@@ -46,10 +46,10 @@ extension OperationsClient {
         authorization.session.change { $0.passwordChanged(to: new) }
     }
 
-    /// What to hash passwords with that a request is to have.
+    /// Returns the seed for hashing the passwords in a request.
     ///
-    /// The seed belongs to the session, and a login replaces both: so there is one first. Who has a key pair has been given
-    /// it for the password itself.
+    /// The seed belongs to the session, and a login replaces both, so it logs in first. A client with a key pair got it
+    /// for the password itself.
     func passwordSeed() async throws -> String {
         _ = try await value(of: .registry("user/repositories"), .workspaces)
         guard authorization.pass().0.keystoreToken == nil else { return PasswordHash.clearSeed }

@@ -1,16 +1,16 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// The public links of a file or folder.
+    /// Returns the public links of a file or folder.
     ///
-    /// Of several links, servers describe only the first. Servers from version 7 on answer with an error message if there
-    /// are none.
+    /// If there are several links, servers only describe the first. From version 7 on, servers answer with an error
+    /// message if there are none.
     public func publicLinks(workspaceId: String, path: String) async throws -> [PydioPublicLink] {
         let operations = try operations()
         return try await operations.call { try await operations.links(of: path, in: workspaceId) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func publicLinks(
         workspaceId: String, path: String, success: @escaping ([PydioPublicLink]) -> Void,
@@ -21,11 +21,12 @@ extension PydioClient {
 
     /// Changes a public link; its address stays the same.
     ///
-    /// Servers before version 7 cannot remove an expiry or a limit of downloads: this then fails with
-    /// ``PydioError/Code-swift.enum/unsupportedOperation``, before anything is changed.
+    /// Servers before version 7 cannot remove an expiry or a download limit: this then fails with
+    /// ``PydioError/Code-swift.enum/unsupportedOperation``, before it changes anything.
     ///
-    /// - Parameter linkId: ``PydioPublicLink/linkId``. Of several links, servers from version 7 on only change the first.
-    /// - Returns: The link as the server describes it afterwards: it may have bounded the changes.
+    /// - Parameter linkId: The link's ``PydioPublicLink/linkId``. If there are several links, servers from version 7 on
+    ///   only change the first.
+    /// - Returns: The link as the server describes it afterwards: it may have limited the changes.
     @discardableResult
     public func changePublicLink(
         workspaceId: String, path: String, linkId: String, changes: PublicLinkChanges
@@ -36,7 +37,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func changePublicLink(
         workspaceId: String, path: String, linkId: String, changes: PublicLinkChanges,
@@ -47,15 +48,15 @@ extension PydioClient {
         }
     }
 
-    /// Makes one public link of a file or folder stop working; others stay.
+    /// Revokes one public link of a file or folder; others stay.
     ///
-    /// - Parameter linkId: ``PydioPublicLink/linkId``
+    /// - Parameter linkId: The link's ``PydioPublicLink/linkId``.
     public func revokePublicLink(workspaceId: String, path: String, linkId: String) async throws {
         let operations = try operations()
         try await operations.call { try await operations.revokeLink(linkId, of: path, in: workspaceId) }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func revokePublicLink(
         workspaceId: String, path: String, linkId: String, success: @escaping () -> Void,
@@ -68,8 +69,8 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// Servers of version 5.2.5 have an empty answer about a link, and describe only the workspace that they have made for
-    /// it.
+    /// Returns a node's links. Servers of version 5.2.5 give an empty answer about a link, and only describe the
+    /// workspace that they have created for it.
     fileprivate func links(
         of path: String, in workspaceId: String, linkId: String? = nil
     ) async throws -> [PydioPublicLink] {
@@ -95,8 +96,8 @@ extension OperationsClient {
     fileprivate func revokeLink(_ id: String, of path: String, in workspaceId: String) async throws {
         let links = try await links(of: path, in: workspaceId, linkId: id)
         let isOfVersion7 = links.contains(where: \.isOfVersion7)
-        // Of an element that they don't know, servers end another link, or all of them. From version 7 on they take its
-        // name as well, even if they do not describe it, and have no word for one that is not there.
+        // For an unknown element, servers revoke another link, or all of them. From version 7 on they also accept the
+        // link's name, even for links that they don't describe, and report no error for a missing one.
         guard isOfVersion7 || links.contains(where: { $0.linkId == id }) else { throw Self.noLink }
         var parameters: [String: PydioParameter] = ["file": .text(path), "element_type": "minisite"]
         parameters[isOfVersion7 ? "hash" : "element_id"] = .text(id)
@@ -119,7 +120,7 @@ extension OperationsClient {
         return link
     }
 
-    /// Nil, too, if the server has words of its own for a node that is not shared.
+    /// Returns a link; `nil` if there is none, even if the server reports an error for a node that is not shared.
     private func link(_ id: String, of path: String, in workspaceId: String) async throws -> PydioPublicLink? {
         do {
             return try await links(of: path, in: workspaceId, linkId: id)
@@ -131,7 +132,7 @@ extension OperationsClient {
 }
 
 extension PydioRequest {
-    /// - Parameter linkId: Servers before version 7 then describe this link, and not the first one.
+    /// - Parameter linkId: The link that servers before version 7 then describe instead of the first one.
     fileprivate static func publicLinks(
         _ workspaceId: String, _ path: String, linkId: String? = nil, elementType: String = "minisite"
     ) -> PydioRequest {

@@ -1,22 +1,22 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// Sends a request to the REST interface, signed with the user's key pair: for what has no call of its own, such as
-    /// version 2 of it, which servers have from 7 on.
+    /// Sends a request to the REST interface, signed with the user's key pair. Use it for requests without a dedicated
+    /// call, such as version 2 of the interface, which servers have from version 7 on.
     ///
     ///     var request = PydioRESTRequest(.get, "v2/fs/my-files/docs")
     ///     request.parameters["children"] = "df"
     ///     let answer = try await client.rest(request)
     ///
-    /// Servers without key pairs, which begin with version 6, fail with
-    /// ``PydioError/Code-swift.enum/unsupportedOperation``. An empty answer counts as one, too: servers give it to what they
-    /// do not know. Answers are bounded by ``PydioClientOptions/maximumResponseSize``.
+    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without key pairs, which exist from
+    /// version 6 on. An empty answer is a success: servers send it for unknown requests.
+    /// ``PydioClientOptions/maximumResponseSize`` limits answers.
     @discardableResult
     public func rest(_ request: PydioRESTRequest) async throws -> PydioRESTResponse {
         try await call(request.request, request.recogniser)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func rest(
         _ request: PydioRESTRequest, success: @escaping (PydioRESTResponse) -> Void,

@@ -1,19 +1,19 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// Moves nodes from the recycle bin back to where they were deleted. The answer's
-    /// ``PydioSuccessResponse/nodesDiff`` says where they are then.
+    /// Moves nodes from the recycle bin back to where they were deleted. For their new paths, see the answer's
+    /// ``PydioSuccessResponse/nodesDiff``.
     ///
-    /// - Parameter nodes: Their paths in the bin, such as `/recycle_bin/plan.pdf`.
+    /// - Parameter nodes: The nodes' paths in the bin, such as `/recycle_bin/plan.pdf`.
     @discardableResult
     public func restore(workspaceId: String, nodes: [String]) async throws -> PydioSuccessResponse {
         var parameters: [String: PydioParameter] = ["nodes": .list(nodes)]
-        // Unless this is the bin, servers answer nothing and do nothing.
+        // Unless this is the bin, servers do nothing and send an empty answer.
         parameters["dir"] = nodes.first.flatMap { PydioRecycleBin.topFolder(of: $0) }.map { .text($0) }
         return try await call(.editing("restore", workspaceId, parameters), .success(of: "restore"))
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func restore(
         workspaceId: String, nodes: [String], success: @escaping (PydioSuccessResponse) -> Void,
@@ -22,10 +22,10 @@ extension PydioClient {
         start(success, failure) { try await self.restore(workspaceId: workspaceId, nodes: nodes) }
     }
 
-    /// Deletes everything in the recycle bin for good.
+    /// Permanently deletes everything in the recycle bin.
     ///
-    /// Servers before version 7 have no request for this and answer it with nothing. What is in the bin is then listed, and
-    /// deleted with further requests; if one of them fails, the earlier ones have been carried out.
+    /// Servers before version 7 have no request for this and send an empty answer. The client then lists the bin's
+    /// contents and deletes them with further requests; if one of them fails, the earlier ones stay in effect.
     @discardableResult
     public func emptyRecycleBin(workspaceId: String) async throws -> PydioSuccessResponse {
         let operations = try operations()
@@ -37,7 +37,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func emptyRecycleBin(
         workspaceId: String, success: @escaping (PydioSuccessResponse) -> Void, failure: @escaping (PydioError) -> Void
@@ -47,7 +47,8 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// PHP takes a thousand parameters of a request unless told otherwise, and drops the others without a word.
+    /// The maximum number of nodes in a request. By default, PHP accepts a thousand parameters of a request and
+    /// silently drops the others.
     private static let nodesOfARequest = 500
 
     fileprivate func deleteFromBin(_ workspaceId: String) async throws -> PydioSuccessResponse {
@@ -55,7 +56,7 @@ extension OperationsClient {
         guard let bin = top.first(where: \.isRecycleBin)?.fullPath else { return PydioSuccessResponse() }
         let params = ListNodesRequestParams(workspaceId: workspaceId, path: bin)
         var nodes = (try await allPages(params)?.children ?? []).map(\.fullPath)[...]
-        // It goes for good: a path that leads elsewhere is not one to delete.
+        // Deletion is permanent, so don't delete a path outside of the bin.
         guard nodes.allSatisfy({ $0.utf8.starts(with: (bin + "/").utf8) }) else {
             throw PydioError(
                 .receivedNotExpectedAnswer,

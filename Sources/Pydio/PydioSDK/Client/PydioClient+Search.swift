@@ -1,16 +1,16 @@
 import PydioProtocol
 
-// What not every server has fails with `unsupportedOperation` where it is missing, before anything is changed.
+// Operations that a server lacks fail with `unsupportedOperation` before they change anything.
 extension PydioClient {
-    /// Finds files and folders of a workspace by their names, and by their contents where the server indexes those.
+    /// Finds files and folders of a workspace by name, and by content if the server indexes it.
     ///
     /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without an index, and with
-    /// ``PydioError/Code-swift.enum/errorResponse`` while the index is being made.
+    /// ``PydioError/Code-swift.enum/errorResponse`` while the index is being built.
     ///
     /// - Parameters:
-    ///   - query: Words; `*` stands for any characters. Servers have a query language of their own.
-    ///   - limit: At most so many. Nil, the default: as many as the server gives.
-    /// - Returns: In the server's order, the best first as a rule. The server gives them a number, `search_score` of
+    ///   - query: Words; `*` matches any characters. Servers have their own query language.
+    ///   - limit: The maximum number of results. `nil`, the default, returns all that the server sends.
+    /// - Returns: The results in the server's order, usually best first. The server's score is `search_score` in
     ///   ``NodeResponse/attributes``.
     public func search(workspaceId: String, query: String, limit: Int? = nil) async throws -> [NodeResponse] {
         guard query.contains(where: { !$0.isWhitespace }) else {
@@ -19,11 +19,11 @@ extension PydioClient {
         var parameters: [String: PydioParameter] = ["tmp_repository_id": .text(workspaceId), "query": .text(query)]
         parameters["limit"] = limit.map { .text(String($0)) }
         let found = try await call(PydioRequest(.get, "search", parameters), .searchResults)
-        // Older servers know no limit.
+        // Older servers don't support a limit.
         return limit.map { Array(found.prefix(max($0, 0))) } ?? found
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func search(
         workspaceId: String, query: String, limit: Int? = nil, success: @escaping ([NodeResponse]) -> Void,
@@ -32,13 +32,14 @@ extension PydioClient {
         start(success, failure) { try await self.search(workspaceId: workspaceId, query: query, limit: limit) }
     }
 
-    /// What users have done in a workspace, the newest first.
+    /// Returns the activities of users in a workspace, newest first.
     ///
-    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that keeps no feed.
+    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without a feed.
     ///
     /// - Parameters:
-    ///   - offset: So many of the newest are left out. Servers before version 5.2 take no offset and give 10.
-    ///   - limit: At most so many.
+    ///   - offset: The number of the newest entries to skip. Servers before version 5.2 don't support an offset and
+    ///     return 10.
+    ///   - limit: The maximum number of entries.
     public func activities(workspaceId: String, offset: Int = 0, limit: Int = 15) async throws -> [PydioActivity] {
         let request = PydioRequest(
             .get, "get_my_feed",
@@ -49,7 +50,7 @@ extension PydioClient {
         let operations = try operations()
         return try await operations.call {
             guard let activities = try await operations.value(of: request, .activities) else {
-                // There may be none, or no feed: both are answered with nothing.
+                // The answer is empty if there are none, and also if there is no feed.
                 try await operations.require(.activities, in: workspaceId)
                 return []
             }
@@ -57,7 +58,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func activities(
         workspaceId: String, offset: Int = 0, limit: Int = 15, success: @escaping ([PydioActivity]) -> Void,
@@ -68,14 +69,14 @@ extension PydioClient {
         }
     }
 
-    /// How much of a workspace's storage is in use, and of how much.
+    /// Returns a workspace's used and total storage.
     ///
-    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that does not count it.
+    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without quotas.
     public func quota(workspaceId: String) async throws -> PydioQuota {
         try await call(PydioRequest(.get, "monitor_quota", ["tmp_repository_id": .text(workspaceId)]), .quota)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func quota(
         workspaceId: String, success: @escaping (PydioQuota) -> Void, failure: @escaping (PydioError) -> Void
@@ -85,7 +86,8 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// Fails unless the server says that it offers the operation. For those whose success is answered with nothing as well.
+    /// Fails unless the server reports that it offers the operation. For operations whose success also has an empty
+    /// answer.
     func require(_ operation: OptionalOperation, in workspaceId: String) async throws {
         guard try await filledRegistry("actions", in: workspaceId).actionNames.contains(operation.rawValue) else {
             throw PydioError.unsupported(operation)

@@ -1,12 +1,13 @@
 import PydioProtocol
 
 extension PydioClient {
-    /// The workspaces that the user may open; those that hold files are ``WorkspaceResponse/isFileStore``.
+    /// Returns the workspaces that the user may open. For those that hold files, ``WorkspaceResponse/isFileStore`` is
+    /// true.
     public func listWorkspaces() async throws -> [WorkspaceResponse] {
         try await call(.registry("user/repositories"), .workspaces)
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func listWorkspaces(
         success: @escaping ([WorkspaceResponse]) -> Void, failure: @escaping (PydioError) -> Void
@@ -14,7 +15,7 @@ extension PydioClient {
         start(success, failure) { try await self.listWorkspaces() }
     }
 
-    /// A part of what the server knows of itself and the user.
+    /// Returns a part of the server's registry, which describes the server and the user.
     package func registry(_ xPath: String) async throws -> XMLNode {
         let operations = try operations()
         return try await operations.call { try await operations.filledRegistry(xPath) }
@@ -26,11 +27,12 @@ extension OperationsClient {
         try await value(of: .registry(xPath, in: workspaceId), .document(of: "the request for the registry"))
     }
 
-    /// The same, after a login if need be.
+    /// Returns a part of the registry, after a login if necessary.
     func filledRegistry(_ xPath: String, in workspaceId: String? = nil) async throws -> XMLNode {
         let part = try await registry(xPath, in: workspaceId)
         guard part.children.isEmpty else { return part }
-        // A client that is not logged in gets an empty part, which only that of the workspaces never is otherwise.
+        // A client that is not logged in receives an empty part. Only the part with the workspaces is never empty
+        // otherwise.
         _ = try await value(of: .registry("user/repositories"), .workspaces)
         return try await registry(xPath, in: workspaceId)
     }

@@ -3,28 +3,29 @@ import Transport
 
 /// A client of one Pydio server.
 ///
-/// Who logs in is set once, in ``ServersParamsManager``; calls log in by themselves when the server asks for it, and are then
-/// made again, once. Any number of calls may be under way at a time: they share one login. Each call exists in two forms. The
-/// `async` form throws ``PydioError``, and cancelling its task ends its HTTP request. The form with blocks returns at once and
-/// calls exactly one of them, once, on ``PydioClientOptions/completionQueue``.
+/// Set the user once, in ``ServersParamsManager``. Calls log in automatically when the server requires it, and are then
+/// retried once. Any number of calls may run at a time; they share one login. Each call exists in two forms. The
+/// `async` form throws ``PydioError``, and cancelling its task ends its HTTP request. The form with blocks returns at
+/// once and calls exactly one of the blocks, once, on ``PydioClientOptions/completionQueue``.
 ///
 /// When a call fails with ``PydioError/Code-swift.enum/getSeedWithCaptcha`` or
-/// ``PydioError/Code-swift.enum/loginWithCaptcha``: fetch the image with ``getCaptcha()``, log in with
-/// ``login(captcha:)``, and make the call again.
+/// ``PydioError/Code-swift.enum/loginWithCaptcha``, fetch the image with ``getCaptcha()``, log in with
+/// ``login(captcha:)``, and repeat the call.
 public final class PydioClient: Sendable {
     /// The server.
     public let serverURL: URL
-    /// How it behaves.
+    /// The client's options.
     public let options: PydioClientOptions
     let params: ServersParamsManager
-    /// The two parts; an address that cannot be one is told of by each call.
+    /// The client's parts, or the error for an invalid address, which each call reports.
     private let parts: Result<OperationsClient, PydioError>
     let report: StateReport
 
     /// - Parameters:
-    ///   - server: The folder of the server's script, `https://example.org/pydio/`; `http` or `https`.
-    ///   - params: Knows the user and keeps the session.
-    ///   - options: See there.
+    ///   - server: The URL of the folder with the server's script, such as `https://example.org/pydio/`; `http` or
+    ///     `https`.
+    ///   - params: The manager of the user and the session.
+    ///   - options: The client's options.
     public init(
         server: URL, params: ServersParamsManager = .shared, options: PydioClientOptions = PydioClientOptions()
     ) {
@@ -41,7 +42,7 @@ public final class PydioClient: Sendable {
         }
     }
 
-    /// The same with an address as text.
+    /// Creates a client with the server's address as text.
     public convenience init(
         server: String, params: ServersParamsManager = .shared, options: PydioClientOptions = PydioClientOptions()
     ) {
@@ -52,20 +53,20 @@ public final class PydioClient: Sendable {
 
     // MARK: State
 
-    /// What the client is doing; of many calls at a time, what the last change of any of them was.
+    /// The client's activity. With concurrent calls, the latest change of any of them.
     public var state: PydioClientState { report.state }
 
-    /// Whether calls are pending: true as soon as one with blocks was started, until its block has run.
+    /// Whether calls are pending. For a call with blocks, true from its start until its block has run.
     public var progress: Bool { report.progress }
 
-    /// Told of each change of ``state``, in order, on ``PydioClientOptions/completionQueue``. A call with blocks is finished
-    /// after its block.
+    /// Called on each change of ``state``, in order, on ``PydioClientOptions/completionQueue``. A call with blocks is
+    /// finished after its block.
     public var onStateChange: (@Sendable (PydioClientState) -> Void)? {
         get { report.handler }
         set { report.handler = newValue }
     }
 
-    /// ``onStateChange`` under the original's name.
+    /// Same as ``onStateChange``, under the name in the original library.
     public var stateChangeBlock: (@Sendable (PydioClientState) -> Void)? {
         get { onStateChange }
         set { onStateChange = newValue }
@@ -73,7 +74,7 @@ public final class PydioClient: Sendable {
 
     // MARK: Calls
 
-    /// A call of one request.
+    /// Makes a call that consists of one request.
     func call<Value: Sendable>(
         _ request: PydioRequest, _ recogniser: AnswerRecogniser<Value>
     ) async throws -> Value {
@@ -81,7 +82,7 @@ public final class PydioClient: Sendable {
         return try await operations.call { try await operations.value(of: request, recogniser) }
     }
 
-    /// The form with blocks of a call.
+    /// Starts a call in the form with blocks.
     func start<Value: Sendable>(
         _ success: @escaping (Value) -> Void, _ failure: @escaping (PydioError) -> Void,
         _ body: @escaping @Sendable () async throws -> Value

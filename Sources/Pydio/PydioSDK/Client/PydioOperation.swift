@@ -2,11 +2,11 @@ import Basics
 import PydioProtocol
 public import Realtime
 
-/// A call of a ``PydioClient`` under way. Its failure block is told of an end by ``RequestOperation/cancel()``.
+/// A running call of a ``PydioClient``. ``RequestOperation/cancel()`` ends it and calls its failure block.
 public typealias PydioOperation = RequestOperation
 
 extension RequestOperation {
-    /// Runs `body`, and hands what it gives to one of the blocks on `queue`, once.
+    /// Runs `body`, and passes its result to one of the blocks on `queue`, once.
     ///
     /// - Parameter report: Counts the call from now until its block has run.
     static func start<Value: Sendable>(
@@ -35,19 +35,19 @@ extension RequestOperation {
     }
 }
 
-/// `@unchecked Sendable`: the closures are only carried to the queue that they were made for, and called only there.
+/// `@unchecked Sendable`: the closures are only passed to their queue, and called only there.
 private struct Blocks<Value>: @unchecked Sendable {
     let success: (Value) -> Void
     let failure: (PydioError) -> Void
 }
 
-/// What ends a call with blocks: it is not over before its block has run.
+/// The end of a call with blocks: it is not finished before its block has run.
 final class EndOfCall: Sendable {
-    /// Of the call that this task makes; nil if it is not one with blocks.
+    /// The end of the current task's call; `nil` if it is not a call with blocks.
     @TaskLocal static var current: EndOfCall?
 
     private let report: StateReport
-    /// Whether a state was told of it, as of every call that comes to a request.
+    /// Whether a state was reported for the call, as for every call that makes a request.
     private let hasBegun = Lock(false)
 
     init(_ report: StateReport) {
@@ -55,7 +55,7 @@ final class EndOfCall: Sendable {
         report.enter()
     }
 
-    /// - Returns: False if it is a call of another client.
+    /// - Returns: False if the call belongs to another client.
     func begin(_ state: PydioClientState, of report: StateReport) -> Bool {
         guard report === self.report else { return false }
         hasBegun.withLock { $0 = true }

@@ -1,27 +1,27 @@
 import PydioProtocol
 public import Realtime
 
-/// How a ``PydioWorkspaceEvents`` behaves. The defaults are good.
+/// Options for a ``PydioWorkspaceEvents``. The defaults fit most programs.
 public struct PydioEventsOptions: Sendable {
-    /// Between polls, where there is no WebSocket; a tenth more or less. At least 2 seconds. Nil, the default: as the server
-    /// says, or else 15 seconds.
+    /// The interval between polls without a WebSocket, plus or minus a tenth. At least 2 seconds. `nil`, the default,
+    /// uses the server's interval, or else 15 seconds.
     public var pollInterval: Duration?
-    /// Whether to take a WebSocket where the server offers one that may be told who the user is. Default: yes.
+    /// Whether to use a WebSocket if the server offers one that may receive the user's credentials. Default: yes.
     public var usesWebSocket = true
-    /// Whether to read the server's log of changes where it keeps one. Default: yes.
+    /// Whether to read the server's change log if it has one. Default: yes.
     public var usesChangesFeed = true
-    /// Where to go on in the log of changes: ``PydioWorkspaceEvents/sequence`` of the last time. Nil, the default: nothing
-    /// of what has happened before the start is told.
+    /// The position in the change log to continue from: the previous ``PydioWorkspaceEvents/sequence``. With `nil`, the
+    /// default, changes before the start are not reported.
     public var sequence: Int64?
-    /// Nodes that are remembered so that differences are found after a gap; of a workspace with more, gaps alone are told.
-    /// 0 is never to list the workspace. Default: 100,000, which take about 20 MB.
+    /// The maximum number of nodes to remember for finding differences after a gap. For a larger workspace, only gaps
+    /// are reported. With 0, the workspace is never listed. Default: 100,000, which take about 20 MB.
     public var maximumNodes = 100_000
-    /// Where bindings are called. Nil, the default: on the client's completion queue.
+    /// The queue on which bindings are called. `nil`, the default, uses the client's completion queue.
     public var callbackQueue: EventCallbackQueue?
-    /// How long to wait after failures.
+    /// The delays between retries after failures.
     public var reconnectPolicy = ReconnectPolicy.exponential(base: .seconds(2), maximumDelay: .seconds(60))
 
-    /// For tests, which have no time.
+    /// The shortest poll interval, lower in tests.
     package var minimumPollInterval = Duration.seconds(2)
     package var feedInterval = Duration.seconds(60)
     package var mailboxLife = Duration.seconds(540)
@@ -29,7 +29,7 @@ public struct PydioEventsOptions: Sendable {
     package var errorDelay = Duration.seconds(5)
     package var socketPolicy = ReconnectPolicy.exponential(base: .seconds(10), maximumDelay: .seconds(300))
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 
     var loop: WorkspaceLoop.Configuration {

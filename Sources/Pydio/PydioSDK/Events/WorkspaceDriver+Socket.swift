@@ -35,7 +35,7 @@ extension WorkspaceDriver {
         case .opened:
             do throws(TransportError) {
                 try connection.send(text: Array("register:\(requests.workspaceId)".utf8))
-                // The only answer that there will be, if nothing happens.
+                // If nothing happens, this gets the only answer.
                 connection.ping()
             } catch {
                 connection.drop()
@@ -61,7 +61,8 @@ extension WorkspaceDriver {
 }
 
 extension PydioClient {
-    /// The session's cookies go to the server's own host alone, and not in the clear where it speaks TLS.
+    /// Returns the WebSocket's request. Sends the session's cookies only to the server's own host, and not in the clear
+    /// if the server uses TLS.
     fileprivate func webSocketRequest(_ webSocket: WorkspaceServices.WebSocket) throws -> WebSocketRequest {
         let server = try operations().authorization.connection.server
         let pass = try webSocketPass()

@@ -6,15 +6,14 @@ import PydioProtocol
 import Realtime
 import Transport
 
-/// Performs what a ``WorkspaceMachine`` orders: makes requests, holds the WebSocket, and tells who listens.
+/// Carries out the orders of a ``WorkspaceMachine``: makes requests, owns the WebSocket, and notifies listeners.
 final class WorkspaceDriver: Shell {
-    /// What is told, in order.
     enum Report: Sendable {
         case events([PydioEvent])
         case gap(start: Date, end: Date)
         case changed(ConnectionState)
         case failed(_ message: String, (any Error)?, willRetry: Bool, retryAfter: Duration?)
-        /// The place in the log of changes up to which everything was told.
+        /// The position in the change log up to which everything was reported.
         case sequence(Int64)
     }
 
@@ -35,7 +34,7 @@ final class WorkspaceDriver: Shell {
                 now: .now))
     }
 
-    // MARK: What the application asks
+    // MARK: Calls from the application
 
     @NetworkActor
     func start() {
@@ -119,7 +118,7 @@ final class WorkspaceDriver: Shell {
     @NetworkActor
     private func perform(_ request: WorkspaceMachine.Request) {
         lastError = nil
-        // The request keeps the driver: what is to be given up at the server is, though nobody else wants it any more.
+        // The request retains the driver, so that cleanup at the server happens even without other references.
         task = Task {
             let result: Result<WorkspaceMachine.Answer, PydioError>
             do {
@@ -144,7 +143,7 @@ final class WorkspaceDriver: Shell {
 }
 
 extension Date {
-    /// A moment that has passed.
+    /// Creates a date from an instant in the past.
     fileprivate init(_ instant: MonotonicInstant) {
         self = Date() - (MonotonicInstant.now - instant) / .seconds(1)
     }

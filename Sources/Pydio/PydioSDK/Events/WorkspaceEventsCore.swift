@@ -4,12 +4,12 @@ import Foundation
 import PydioProtocol
 import Realtime
 
-/// Joins a ``WorkspaceDriver`` to who listens, by a hub whose one channel is the workspace's.
+/// Connects a ``WorkspaceDriver`` to its listeners, by a hub whose only channel is the workspace's.
 final class WorkspaceEventsCore: HubOwner {
     private struct State: Sendable {
         var state = ConnectionState.disconnected
         var sequence: Int64?
-        /// Nil before the start, and after the end.
+        /// The driver; `nil` before the start and after the end.
         var driver: WorkspaceDriver?
         var isClosed = false
     }
@@ -23,7 +23,8 @@ final class WorkspaceEventsCore: HubOwner {
     private let state: Lock<State>
 
     init(client: PydioClient, workspaceId: String, options: PydioEventsOptions) {
-        // One with the same session, so that the application's client does not tell of our requests as of its own.
+        // A separate client with the same session, so that the application's client does not report these requests as
+        // its own.
         self.client = PydioClient(server: client.serverURL, params: client.params, options: client.options)
         self.workspaceId = workspaceId
         self.options = options
@@ -38,9 +39,9 @@ final class WorkspaceEventsCore: HubOwner {
     var connectionState: ConnectionState { state.withLock { $0.state } }
     var sequence: Int64? { state.withLock { $0.sequence } }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Runs `body` on the I/O thread, after what was asked for before.
+    /// Runs `body` on the I/O thread, after earlier calls.
     func withDriver(_ body: @escaping @Sendable @NetworkActor (WorkspaceDriver) -> Void) {
         let driver = state.withLock { state -> WorkspaceDriver? in
             if state.driver == nil, !state.isClosed { state.driver = makeDriver() }
@@ -62,14 +63,14 @@ final class WorkspaceEventsCore: HubOwner {
             defer { state.driver = nil }
             return state.driver
         }
-        // Its last reports come before the end of all that listen.
+        // Its last reports are delivered before the listeners end.
         NetworkActor.execute {
             driver?.close()
             self.hub.close()
         }
     }
 
-    // MARK: What comes, on the I/O thread
+    // MARK: Input, on the I/O thread
 
     private func tell(_ report: WorkspaceDriver.Report) {
         switch report {
@@ -96,7 +97,7 @@ final class WorkspaceEventsCore: HubOwner {
         publish(batch)
     }
 
-    // MARK: Who listens
+    // MARK: Listeners
 
     func bind(_ name: String?, _ handler: @escaping @Sendable (PydioEvent) -> Void) -> PydioEventBinding {
         let workspaceId = workspaceId

@@ -7,7 +7,7 @@ struct WorkspaceRequests: Sendable {
     let client: PydioClient
     let workspaceId: String
     let maximumNodes: Int
-    /// The mailbox's.
+    /// The mailbox's client id.
     let clientId = UUID().uuidString.lowercased()
 
     func carryOut(_ request: WorkspaceMachine.Request) async throws -> WorkspaceMachine.Answer {
@@ -25,7 +25,7 @@ struct WorkspaceRequests: Sendable {
             return .messages(messages, generation: client.sessionGeneration)
         case .consumeLast:
             let messages = try await client.consumeChannel(workspaceId: workspaceId, clientId: clientId)
-            // It would expire by itself.
+            // Ignore a failure: the mailbox expires automatically.
             try? await client.unregisterChannel(workspaceId: workspaceId, clientId: clientId)
             return .messages(messages, generation: client.sessionGeneration)
         case .list: return .listing(try await listing(includesBin: request.includesBin))
@@ -45,7 +45,8 @@ struct WorkspaceRequests: Sendable {
 
     // MARK: Services
 
-    /// Servers answer for a workspace that they do not know from another one, so that it is looked for first.
+    /// Finds the workspace's services. Servers answer requests for an unknown workspace from another one, so it first
+    /// checks that the workspace exists.
     private func services() async throws -> WorkspaceServices {
         guard try await client.listWorkspaces().contains(where: { $0.workspaceId == workspaceId }) else {
             throw PydioError(
@@ -58,7 +59,7 @@ struct WorkspaceRequests: Sendable {
         } catch let error as PydioError {
             switch error.code {
             case .errorResponse, .receivedNotExpectedAnswer, .unableToParseAnswer, .tooLarge:
-                return WorkspaceServices()  // the server does not say: mailboxes are everywhere
+                return WorkspaceServices()  // the server doesn't list them: all servers have mailboxes
             case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha, .http,
                 .notAZipFileResponse, .invalidArgument, .file, .notPermitted, .unsupportedServer, .unsupportedOperation,
                 .network,
@@ -89,7 +90,7 @@ struct WorkspaceRequests: Sendable {
         return index
     }
 
-    /// - Returns: Nil if it may not be read, or is gone or too large.
+    /// - Returns: `nil` if the folder cannot be read, is gone or is too large.
     private func contents(of folder: String) async throws -> NodeResponse? {
         var params = ListNodesRequestParams(workspaceId: workspaceId, path: folder)
         params.isRecursive = true
@@ -102,7 +103,7 @@ struct WorkspaceRequests: Sendable {
         }
     }
 
-    /// Folders that a recursive listing left out, wholly or in part.
+    /// Returns the folders that a recursive listing omitted, wholly or in part.
     private static func unlistedFolders(in node: NodeResponse) -> [String] {
         var result: [String] = []
         var waiting = node.children ?? []
@@ -117,7 +118,7 @@ struct WorkspaceRequests: Sendable {
 }
 
 extension PydioClient {
-    /// The part of the registry that tells of plugins; of those of a workspace as well.
+    /// Returns the part of the registry with the plugins, including those of a workspace.
     fileprivate func plugins(workspaceId: String) async throws -> XMLNode {
         var request = PydioRequest(
             .get, "get_xml_registry", ["xPath": "plugins", "tmp_repository_id": .text(workspaceId)], path: ["xPath"])
@@ -125,9 +126,9 @@ extension PydioClient {
         return try await call(request, .document(of: "the request for the server's plugins"))
     }
 
-    /// What was wrong with the login may have been mended: the next one is tried.
+    /// Allows the next login after a refused one: the cause may have been fixed.
     func forgetRefusedLogin() { params.session(for: serverURL).change { $0.forgetRefusal() } }
 
-    /// Tells the session from others: it is another after each login.
+    /// Identifies the session; changes with each login.
     fileprivate var sessionGeneration: Int { (try? operations().authorization.pass().0.generation) ?? 0 }
 }

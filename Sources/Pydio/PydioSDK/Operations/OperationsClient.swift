@@ -2,15 +2,15 @@ import Basics
 import PydioProtocol
 import Transport
 
-/// Sends requests and recognises their answers; asks for an authorisation when the server does.
+/// Sends requests and recognizes their answers; gets an authorization when the server requires it.
 final class OperationsClient: Sendable {
     let authorization: AuthorizationClient
     let options: PydioClientOptions
     let report: StateReport
-    /// What is known of how much the server takes at once; nil if it wasn't asked.
+    /// The server's upload limit, as far as known; `nil` if it hasn't been requested.
     let uploadLimit = Lock<KnownUploadLimit?>(nil)
 
-    /// How often a call is sent again because others have renewed the authorisation meanwhile.
+    /// How often a call is resent because other calls have renewed the authorization meanwhile.
     private static let overtakings = 3
 
     init(_ authorization: AuthorizationClient, options: PydioClientOptions, report: StateReport) {
@@ -21,7 +21,7 @@ final class OperationsClient: Sendable {
 
     private var connection: ServerConnection { authorization.connection }
 
-    /// Runs a call of however many requests, and reports its states.
+    /// Runs a call of any number of requests, and reports its states.
     @concurrent
     func call<Value: Sendable>(
         _ first: PydioClientState = .operation, _ body: @Sendable () async throws -> Value
@@ -36,15 +36,15 @@ final class OperationsClient: Sendable {
         }
     }
 
-    /// Makes a request until it succeeds or fails: again after an authorisation, once for each kind of refusal. A server that
-    /// has lost its session refuses the token first, and then, with a new one, who is nobody.
+    /// Makes a request until it succeeds or fails: repeats it after an authorization, once for each kind of refusal. A
+    /// server that has lost its session first refuses the token and then, with a new token, the unknown user.
     func value<Value: Sendable>(
         of request: PydioRequest, _ recogniser: AnswerRecogniser<Value>,
         onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws -> Value {
         try request.validate()
         guard authorization.canAuthorize else { throw AuthorizationMachine.nobody }
-        // A file is not sent in vain, and only a login shows whether there are key pairs.
+        // Avoids sending a file in vain; and only a login shows whether there are key pairs.
         if request.upload != nil || request.needsKeyPair, authorization.hasNoPass { try await authorize() }
         var overtakings = Self.overtakings
         var recoveries: Set<AuthorizationMachine.Refusal> = []
@@ -73,10 +73,9 @@ final class OperationsClient: Sendable {
         }
     }
 
-    /// Logs in.
     func authorize() async throws { try await authorize { try await $0.authorize() } }
 
-    /// Does something about the authorisation, which the client's state tells.
+    /// Runs an authorization, which the client's state shows.
     private func authorize(_ body: (AuthorizationClient) async throws -> Void) async throws {
         report.set(.authorization)
         try await body(authorization)

@@ -3,7 +3,7 @@ import CurlTransport
 import PydioProtocol
 import Transport
 
-/// Where requests go, and how one is sent once.
+/// The target of requests. Sends one request once.
 struct ServerConnection: Sendable {
     let server: ServerAddress
     let settings: PydioRequest.Settings
@@ -15,12 +15,12 @@ struct ServerConnection: Sendable {
         network = options.network
     }
 
-    /// Any status is an answer.
+    /// Sends a request. Accepts any status as an answer.
     func send(
         _ request: PydioRequest, as pass: RequestPass, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(PydioError) -> HTTPResponse {
         var request = try request.httpRequest(to: server, as: pass, settings, boundary: "pydio-" + Self.randomText())
-        // Servers close idle connections, which leaves open whether they have carried out what came over them.
+        // Servers close idle connections, and then it is unknown whether they carried out a request.
         if !request.isSafeToRepeat { request.usesConnectionsSince = .now }
         do throws(TransportError) {
             return try await HTTPClient.send(request, options: network, onProgress: onProgress)
@@ -29,12 +29,12 @@ struct ServerConnection: Sendable {
         }
     }
 
-    /// 32 hexadecimal digits.
+    /// Returns 32 random hexadecimal digits.
     static func randomText() -> String {
         UUID().uuidString.replacing("-", with: "").lowercased()
     }
 
-    /// Seconds since 1970.
+    /// The current time in seconds since 1970.
     static var timeOfDay: Int { Int(Date().timeIntervalSince1970) }
 }
 
@@ -52,7 +52,7 @@ extension PydioError {
         self.init(code, error.message)
     }
 
-    /// What a call can throw is one of these.
+    /// Converts any error into this type, the only one that calls throw.
     init(any error: any Error) {
         switch error {
         case let error as PydioError: self = error

@@ -2,24 +2,24 @@ import Basics
 import CurlTransport
 import PydioProtocol
 
-/// What is known of each server: who logs in there, and the session that was made.
+/// The user and the session of each server.
 ///
-/// Servers are told apart by their address with a slash at its end, and by nothing else: neither case nor the usual port is
-/// made the same. All clients with one manager share it, and with it each server's session: it is safe from any thread.
+/// Servers are identified only by their address with a trailing slash: case and default ports are not normalized. All
+/// clients with the same manager share each server's session. You can use it from any thread.
 public final class ServersParamsManager: Sendable {
-    /// The one that clients have unless they are given another.
+    /// The default manager of clients.
     public static let shared = ServersParamsManager()
 
     private let sessions = Lock<[String: ServerSession]>([:])
     private let deviceId: String
 
-    /// - Parameter deviceId: What servers call the key pairs by that are made here. A new pair makes that of the same device
-    ///   worthless, so two processes at a time need two names. Default: a new one.
+    /// - Parameter deviceId: The name under which servers store key pairs created here. A new pair invalidates the one
+    ///   of the same device, so two concurrent processes need two names. Default: a new one.
     public init(deviceId: String = UUID().uuidString.lowercased()) {
         self.deviceId = deviceId
     }
 
-    /// Under the original's name.
+    /// Returns ``shared``, under the name in the original library.
     public static func sharedManager() -> ServersParamsManager { shared }
 
     func session(for server: URL) -> ServerSession {
@@ -38,13 +38,12 @@ public final class ServersParamsManager: Sendable {
 
     // MARK: Users
 
-    /// Sets who logs in at a server; nil for nobody. Another name than before ends the session here, a new password does
-    /// not.
+    /// Sets the user of a server; pass `nil` for none. A different name ends the session here, a new password does not.
     public func setUser(_ user: User?, forServer server: URL) {
         session(for: server).change { $0.setUser(user) }
     }
 
-    /// Who logs in at a server.
+    /// Returns the user of a server.
     public func user(forServer server: URL) -> User? {
         known(server)?.read { $0.user }
     }
@@ -58,17 +57,17 @@ public final class ServersParamsManager: Sendable {
 
     // MARK: Sessions
 
-    /// Sets the token of a session. Whoever keeps it over processes must keep the cookies, too.
+    /// Sets the token of a session. If you store it across processes, also store the cookies.
     public func setSecureToken(_ token: String?, forServer server: URL) {
         session(for: server).change { $0.setSecureToken(token) }
     }
 
-    /// The token of the session.
+    /// Returns the token of the session.
     public func secureToken(forServer server: URL) -> String? {
         known(server)?.read { $0.secureToken }
     }
 
-    /// Forgets the token.
+    /// Deletes the token.
     public func clearSecureToken(_ server: URL) {
         known(server)?.change { $0.setSecureToken(nil) }
     }
@@ -78,32 +77,32 @@ public final class ServersParamsManager: Sendable {
         session(for: server).change { $0.setSeed(seed) }
     }
 
-    /// The seed that the server gave last.
+    /// Returns the last seed from the server.
     public func seed(forServer server: URL) -> String? {
         known(server)?.read { $0.seed }
     }
 
-    /// Forgets the seed.
+    /// Deletes the seed.
     public func clearSeed(_ server: URL) {
         known(server)?.change { $0.setSeed(nil) }
     }
 
-    /// Sets a key pair that was kept, so that no password is needed; nil forgets the one there is.
+    /// Sets a stored key pair, so that no password is needed; `nil` deletes the current one.
     public func setKeystoreToken(_ token: KeystoreToken?, forServer server: URL) {
         session(for: server).change { $0.setKeystoreToken(token) }
     }
 
-    /// The key pair that stands for the user's password at this server; nil if the server gave none.
+    /// Returns the key pair that replaces the user's password at this server; `nil` if there is none.
     public func keystoreToken(forServer server: URL) -> KeystoreToken? {
         known(server)?.read { $0.keystoreToken }
     }
 
-    /// The server's cookies.
+    /// Returns the server's cookies.
     public func allServerCookies(_ server: URL) -> [PydioCookie] {
         known(server)?.read { $0.cookies.cookies(now: .now) } ?? []
     }
 
-    /// Sets cookies that were kept, for as long as the session lasts.
+    /// Sets stored cookies, for the duration of the session.
     public func setCookies(_ cookies: [PydioCookie], forServer server: URL) {
         session(for: server).change { $0.setCookies(cookies) }
     }
@@ -113,12 +112,12 @@ public final class ServersParamsManager: Sendable {
         known(server)?.change { $0.clearCookies() }
     }
 
-    /// Whether there is a cookie of a session, valid or not.
+    /// Returns whether there is a session cookie, valid or not.
     public func isCookieSet(_ server: URL) -> Bool {
         allServerCookies(server).contains { $0.name == "AjaXplorer" }
     }
 
-    /// Forgets the session: cookies, token, seed and key pair. The user stays.
+    /// Deletes the session: cookies, token, seed and key pair. The user stays set.
     public func clearAll(_ server: URL) {
         known(server)?.change { $0.forgetSession() }
     }

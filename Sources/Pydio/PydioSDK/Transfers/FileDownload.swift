@@ -3,21 +3,21 @@ import CurlTransport
 import PydioProtocol
 import Transport
 
-/// A download into a file, however many requests it takes.
+/// A download to a file, by any number of requests.
 struct FileDownload: Sendable {
     let params: DownloadNodesRequestParams
-    /// Where it goes until all is there.
+    /// The partial file until the download is complete.
     private(set) var part: PartialFile
-    /// Whether the part stays for another call.
+    /// Whether the part is kept for another call.
     private(set) var isKept = false
-    /// Of a part that may be another call's as well.
+    /// The lock of a part that another call may also use.
     private(set) var lock: PartialFileLock?
-    /// What the server's file system said of the file before its first byte came; nil if that is not known.
+    /// The file's properties on the server before its first byte arrived; `nil` if unknown.
     private(set) var version: PydioNodeStat?
     private let onProgress: (@Sendable (PydioTransferProgress) -> Void)?
-    /// Whether a part is asked for that is all of the file: servers with output buffering announce small files as empty.
+    /// Whether to request the whole file as a range: servers with output buffering announce small files as empty.
     var asksForRange = false
-    /// Bytes of the file, as an answer with all of it says: those to requests for a part may be wrong.
+    /// The file's size according to an answer with the whole file: answers to range requests may be wrong.
     private let announcedSize = Lock<Int64?>(nil)
 
     init(
@@ -30,25 +30,26 @@ struct FileDownload: Sendable {
         self.onProgress = onProgress
     }
 
-    /// Goes on with the part that a call before has left, and leaves one; nothing of this if another download is at it.
+    /// Continues the part that an earlier call has left, and keeps its own part. Does nothing if another download is
+    /// using the part.
     mutating func keepPart(beside target: PartialFile.Target, of server: ServerAddress) {
         guard let path = params.singlePath, let version,
             let time = version.mTime.flatMap({ Int64(exactly: $0.timeIntervalSince1970.rounded(.down)) })
         else { return }
-        // Another file, or another version of it, has another name, so that their parts are not mixed.
+        // Other files and other versions have different names, so that parts are not mixed.
         let place = [server.normalized, params.workspaceId, path].joined(separator: "\0")
         let id = Array(Digest.sha256(Array(place.utf8)).prefix(8)).hexadecimal
         let name = "\((FileName.sanitised(path) ?? "download").prefix(80)).\(id)."
         let part = PartialFile(beside: target, name: "\(name)\(version.size)-\(time)")
         guard let lock = PartialFileLock(part) else { return }
-        part.removeOthers(named: name)  // of versions that are not there any more
+        part.removeOthers(named: name)  // of versions that no longer exist
         (self.part, self.lock, isKept) = (part, lock, true)
     }
 
-    /// What has come is not a part of what is there now.
+    /// Starts over, because the received part does not belong to the current version.
     mutating func beginAnew(with version: PydioNodeStat?) {
         part.empty()
-        isKept = false  // its name is that of another version
+        isKept = false  // its name belongs to another version
         self.version = version
         announcedSize.withLock { $0 = nil }
     }
@@ -57,10 +58,11 @@ struct FileDownload: Sendable {
         announcedSize.withLock { $0 = nil }
     }
 
-    /// Bytes; nil if nobody has said. What is sent counts: a file system may be behind, or ahead.
+    /// The size in bytes; `nil` if unknown. Prefers the size in the answer: the file system may report an older or
+    /// newer one.
     var totalSize: Int64? { announcedSize.withLock { $0 } ?? version?.size }
 
-    /// For what is not there yet.
+    /// The request for the missing bytes.
     var request: PydioRequest {
         var request = PydioRequest.download(params)
         let present = part.size
@@ -79,6 +81,6 @@ struct FileDownload: Sendable {
 }
 
 extension DownloadNodesRequestParams {
-    /// The path of what may be a file; nil of several nodes.
+    /// The path of a single node, which may be a file; `nil` for several nodes.
     var singlePath: String? { nodes.count == 1 ? nodes.first : nil }
 }

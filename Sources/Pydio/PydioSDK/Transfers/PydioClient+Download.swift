@@ -4,15 +4,15 @@ import PydioProtocol
 import Transport
 
 extension PydioClient {
-    /// Downloads nodes into a file, with little memory however large they are: a file as it is; a folder, or several nodes,
-    /// as a zip archive. The file is there when all has come, in place of one that was.
+    /// Downloads nodes to a file, with little memory regardless of their size: a single file unchanged; a folder, or
+    /// several nodes, as a zip archive. The file appears once complete, and replaces an existing one.
     ///
-    /// A download of a file whose connection breaks goes on where it was.
+    /// If the connection breaks, the download of a file is resumed.
     ///
     /// - Parameters:
-    ///   - keepsPart: Whether what has come stays after a failure, hidden in the same folder, for the next call to go on
-    ///     with, unless the file has changed at the server. For files only.
-    ///   - onProgress: Called a few times a second on a thread of the network's.
+    ///   - keepsPart: Whether to keep the partial file after a failure, hidden in the same folder, so that the next
+    ///     call can resume unless the file has changed on the server. For files only.
+    ///   - onProgress: Called a few times per second on a network thread.
     public func downloadNodes(
         _ params: DownloadNodesRequestParams, to file: URL, keepsPart: Bool = false,
         onProgress: (@Sendable (PydioTransferProgress) -> Void)? = nil
@@ -23,7 +23,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks; `progress` is called on the same queue, before the others.
+    /// Like the `async` form, but with blocks; `progress` is called on the same queue, before the others.
     @discardableResult
     public func downloadNodes(
         _ params: DownloadNodesRequestParams, to file: URL, keepsPart: Bool = false,
@@ -35,10 +35,10 @@ extension PydioClient {
         }
     }
 
-    /// Downloads nodes into a folder, under the name that the server gives them as far as that can be a name. No file is
-    /// replaced: a number makes the name new.
+    /// Downloads nodes to a folder, under the name from the server if that is valid. Doesn't replace a file, but adds a
+    /// number to the name.
     ///
-    /// - Returns: Where the file is.
+    /// - Returns: The URL of the file.
     public func downloadNodes(
         _ params: DownloadNodesRequestParams, intoFolder folder: URL,
         onProgress: (@Sendable (PydioTransferProgress) -> Void)? = nil
@@ -49,7 +49,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func downloadNodes(
         _ params: DownloadNodesRequestParams, intoFolder folder: URL,
@@ -61,7 +61,7 @@ extension PydioClient {
         }
     }
 
-    /// Downloads nodes into memory; bounded by ``PydioClientOptions/maximumResponseSize``.
+    /// Downloads nodes to memory, limited by ``PydioClientOptions/maximumResponseSize``.
     public func downloadNodes(_ params: DownloadNodesRequestParams) async throws -> Data {
         let operations = try operations()
         return try await operations.call {
@@ -70,7 +70,7 @@ extension PydioClient {
                 guard data.isEmpty, let version = try await operations.version(of: params), version.size > 0 else {
                     return data
                 }
-                // A server with output buffering announces small files as empty, unless a part is asked for.
+                // A server with output buffering announces small files as empty, except in answers to range requests.
                 var request = PydioRequest.download(params)
                 request.range = "bytes=0-"
                 return try await operations.value(of: request, .downloadedBytes)
@@ -80,7 +80,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func downloadNodes(
         _ params: DownloadNodesRequestParams, success: @escaping (Data) -> Void,
@@ -106,7 +106,7 @@ extension OperationsClient {
         guard !params.nodes.isEmpty else {
             throw PydioError(.invalidArgument, "a download needs at least one node; nothing was sent")
         }
-        // Without, nothing could tell later whether what is there is still what has come.
+        // Without the version, a later check couldn't tell whether the file has changed.
         let isVersionNeeded = keepsPart || options.downloadResumptions > 0
         let version = isVersionNeeded ? try await version(of: params) : nil
         var download = FileDownload(params, to: target, version: version, onProgress)
@@ -124,7 +124,7 @@ extension OperationsClient {
         }
     }
 
-    /// Gets all of a file, in as many pieces as it takes.
+    /// Fetches a whole file, in as many pieces as necessary.
     private func fetch(_ download: inout FileDownload) async throws -> HTTPResponse {
         var resumptions = options.downloadResumptions
         while true {
@@ -138,13 +138,13 @@ extension OperationsClient {
                     continue
                 }
                 guard let size = download.totalSize, download.part.size < size else { return head }
-                // Old servers send one byte too few of a part.
+                // Old servers send one byte too few of a range.
                 guard download.part.size > present else {
                     throw PydioError(.network, "the server ended the download before all had come")
                 }
             } catch let error as PydioError {
                 if error.code == .http(status: 416), present > 0, resumptions > 0 {
-                    // What is here is not what is there, and what was said of that is wrong.
+                    // The part does not match the server's file, and the known version is wrong.
                     download.beginAnew(with: nil)
                     resumptions -= 1
                     continue
@@ -157,7 +157,7 @@ extension OperationsClient {
         }
     }
 
-    /// A part is gone on with only if it is one of a file that has not changed: archives are made anew each time.
+    /// Allows resuming a part only for an unchanged file: archives are created anew each time.
     private func checkResumption(of download: inout FileDownload) async throws {
         let now = try await version(of: download.params)
         guard let now, let before = download.version, let time = now.mTime, time == before.mTime,
@@ -165,7 +165,7 @@ extension OperationsClient {
         else { return download.beginAnew(with: now) }
     }
 
-    /// What the server says of a file; nil of a folder, of several nodes, and if the server says nothing.
+    /// Returns a file's properties on the server; `nil` for a folder, for several nodes, and if unknown.
     fileprivate func version(of params: DownloadNodesRequestParams) async throws -> PydioNodeStat? {
         guard let path = params.singlePath else { return nil }
         do {
@@ -180,11 +180,11 @@ extension OperationsClient {
 }
 
 extension PydioError {
-    /// Whether the next call may go on where this one was.
+    /// Whether the next call may resume the part after this error.
     fileprivate var keepsPart: Bool {
         switch code {
         case .network, .timedOut, .cancelled: true
-        // It says nothing of the file, and the user can do something about it.
+        // The error does not concern the file, and the user can resolve it.
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .http(let status): status >= 500
         case .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer, .notAZipFileResponse, .unsupportedServer,

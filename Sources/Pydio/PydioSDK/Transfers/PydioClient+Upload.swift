@@ -5,14 +5,15 @@ import PydioProtocol
 import Transport
 
 extension PydioClient {
-    /// Uploads a file, with little memory however large it is. A file of its name there is replaced, unless
-    /// ``UploadNodesRequestParams/keepsBoth``, or ``UploadNodesRequestParams/replaces`` is false.
+    /// Uploads a file, with little memory regardless of its size. Replaces an existing file of the same name, unless
+    /// ``UploadNodesRequestParams/keepsBoth`` is true or ``UploadNodesRequestParams/replaces`` is false.
     ///
-    /// A file larger than ``PydioClientOptions/uploadPartSize``, or than the server says it takes at once, goes in parts: they are put together under another name, which
-    /// then becomes the right one, so that nobody sees half a file. The file that was there gets a name that ends with `.old`
-    /// and is deleted last. If something fails, it gets its name back, and what has come is deleted, as far as possible.
+    /// A file larger than ``PydioClientOptions/uploadPartSize``, or than the server's limit, is uploaded in parts. They
+    /// are assembled under a temporary name and then renamed, so that other users never see a partial file. An existing
+    /// file is renamed to a name that ends with `.old`, and deleted last. After a failure it gets its name back, and
+    /// the uploaded parts are deleted, as far as possible.
     ///
-    /// - Parameter onProgress: Called a few times a second on a thread of the network's.
+    /// - Parameter onProgress: Called a few times per second on a network thread.
     @discardableResult
     public func uploadNodes(
         _ params: UploadNodesRequestParams, file: URL,
@@ -25,7 +26,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks; `progress` is called on the same queue, before the others.
+    /// Like the `async` form, but with blocks; `progress` is called on the same queue, before the others.
     @discardableResult
     public func uploadNodes(
         _ params: UploadNodesRequestParams, file: URL,
@@ -35,7 +36,7 @@ extension PydioClient {
         start(progress, success, failure) { try await self.uploadNodes(params, file: file, onProgress: $0) }
     }
 
-    /// Uploads what is in memory, as one request.
+    /// Uploads data from memory, as one request.
     @discardableResult
     public func uploadNodes(_ params: UploadNodesRequestParams, data: Data) async throws -> PydioSuccessResponse {
         let operations = try operations()
@@ -44,7 +45,7 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks.
+    /// Like the `async` form, but with blocks.
     @discardableResult
     public func uploadNodes(
         _ params: UploadNodesRequestParams, data: Data, success: @escaping (PydioSuccessResponse) -> Void,
@@ -53,8 +54,8 @@ extension PydioClient {
         start(success, failure) { try await self.uploadNodes(params, data: data) }
     }
 
-    /// Uploads a file under a temporary name, for what gives it its name later. What is left of a failure is the caller's to
-    /// remove, under both names.
+    /// Uploads a file under a temporary name, to be renamed later by the caller. After a failure, the caller must
+    /// remove leftovers under both names.
     package func uploadTemporarily(
         workspaceId: String, dir: String, file: URL, name: String, partName: String,
         onProgress: (@Sendable (PydioTransferProgress) -> Void)? = nil
@@ -66,13 +67,13 @@ extension PydioClient {
         }
     }
 
-    /// The form with blocks of a transfer.
+    /// Starts a transfer in the form with blocks.
     func start<Value: Sendable>(
         _ progress: (@Sendable (PydioTransferProgress) -> Void)?, _ success: @escaping (Value) -> Void,
         _ failure: @escaping (PydioError) -> Void,
         _ body: @escaping @Sendable ((@Sendable (PydioTransferProgress) -> Void)?) async throws -> Value
     ) -> PydioOperation {
-        // A concurrent queue would let the end overtake a progress.
+        // On a concurrent queue, the end could overtake a progress report.
         let line = DispatchQueue(label: "pydio.transfer", target: options.completionQueue)
         var report: (@Sendable (PydioTransferProgress) -> Void)?
         if let progress { report = { step in line.async { progress(step) } } }
@@ -82,7 +83,7 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// Uploads a file in as many requests as the server wants.
+    /// Uploads a file in as many requests as the server requires.
     fileprivate func uploadFile(
         _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
@@ -107,9 +108,9 @@ extension OperationsClient {
         return try await uploadParts(params, file, size, inPartsOf: partSize, onProgress)
     }
 
-    /// Uploads a file under a temporary name that nobody else has. What is left of a failure is the caller's to remove.
+    /// Uploads a file under a unique temporary name. After a failure, the caller must remove leftovers.
     ///
-    /// - Parameter partName: Another such name, for parts.
+    /// - Parameter partName: Another unique name, for parts.
     fileprivate func uploadTemporarily(
         _ whole: UploadNodesRequestParams, partName: String, _ file: URL,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
@@ -147,7 +148,7 @@ extension OperationsClient {
         return try await self.upload(params, upload, from: 0, of: size, onProgress)
     }
 
-    /// Servers take no upload without content: they are asked to make an empty file.
+    /// Creates an empty file, because servers don't accept an upload without content.
     private func uploadNothing(_ params: UploadNodesRequestParams) async throws -> PydioSuccessResponse {
         let isTaken = params.keepsBoth ? try await exists(params) : try await isTaken(params)
         guard isTaken else { return try await makeFile(params) }
@@ -189,7 +190,7 @@ extension OperationsClient {
 
     /// Uploads one piece.
     ///
-    /// - Parameter start: Bytes of the file before it.
+    /// - Parameter start: The number of bytes of the file before the piece.
     private func upload(
         _ params: UploadNodesRequestParams, _ upload: PydioRequest.Upload, from start: Int64, of total: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
@@ -199,7 +200,7 @@ extension OperationsClient {
         request.upload = upload
         do {
             return try await value(of: request, .upload) { progress in
-                // What is around the file counts for the connection only.
+                // The bytes around the file count only for the connection.
                 let around = progress.totalToSend - Self.size(of: upload)
                 let sent = min(max(progress.sent - around, 0), Self.size(of: upload))
                 onProgress?(PydioTransferProgress(completed: start + sent, total: total))
@@ -216,13 +217,13 @@ extension OperationsClient {
         }
     }
 
-    /// The first part makes a file, the others are appended to it; then it gets its name.
+    /// Uploads a file in parts: the first part creates the file, the others are appended, then it is renamed.
     fileprivate func uploadParts(
         _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64, inPartsOf partSize: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
     ) async throws -> PydioSuccessResponse {
         try Self.checkName(params)
-        // Refused before the first byte, and once more when it gets its name.
+        // Checked before the first byte, and again when the file is renamed.
         if !params.keepsBoth { _ = try await isTaken(params) }
         var whole = params
         let id = ServerConnection.randomText().prefix(12)
@@ -232,7 +233,7 @@ extension OperationsClient {
             try await putTogether(whole, partName: partName, file, size, inPartsOf: partSize, onProgress)
             return try await name(whole, as: params)
         } catch {
-            // Also after the first part, which may have come although its answer has not.
+            // Also after the first part, which may have arrived although its answer did not.
             await remove(whole)
             var part = params
             part.fileName = partName
@@ -241,7 +242,7 @@ extension OperationsClient {
         }
     }
 
-    /// Uploads a file in parts under a name that nobody else has.
+    /// Uploads a file in parts under a unique name.
     private func putTogether(
         _ whole: UploadNodesRequestParams, partName: String, _ file: URL, _ size: Int64, inPartsOf partSize: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
@@ -286,12 +287,13 @@ extension OperationsClient {
         return try await rename(upload, to: target)
     }
 
-    /// The former file is aside until the new one has its name, so that one of them is there whatever fails.
+    /// Replaces a file. The old one is set aside until the new one has its name, so that one of them exists whatever
+    /// fails.
     private func replace(
         _ target: UploadNodesRequestParams, by upload: UploadNodesRequestParams
     ) async throws -> PydioSuccessResponse {
         var old = target
-        // Its own name comes first, for whoever looks for it in the recycle bin.
+        // Starts with the original name, so that users can find it in the recycle bin.
         old.fileName = "\(target.fileName.prefix(40)).\(upload.fileName.prefix { $0 != "." }).old"
         let aside = old
         do {
@@ -300,7 +302,7 @@ extension OperationsClient {
             await remove(aside)
             return answer
         } catch {
-            // Servers rename to no name that is taken: should the new file have got it all the same, both stay.
+            // Servers don't rename to a name that is taken: if the new file got it after all, both stay.
             await Task { _ = try? await self.rename(aside, to: target) }.value
             throw error
         }
@@ -319,7 +321,7 @@ extension OperationsClient {
         try await value(of: .stat(workspaceId: params.workspaceId, path: params.path), .stat) != nil
     }
 
-    /// Whether there is a file that is to be replaced; fails if what is there must stay.
+    /// Returns whether there is a file to replace; fails if an existing node must stay.
     private func isTaken(_ params: UploadNodesRequestParams) async throws -> Bool {
         guard let stat = try await value(of: .stat(workspaceId: params.workspaceId, path: params.path), .stat) else {
             return false
@@ -333,16 +335,16 @@ extension OperationsClient {
         return true
     }
 
-    /// If this fails, too, the name tells what it is.
+    /// Removes a leftover file. If this also fails, its name still shows what it is.
     private func remove(_ file: UploadNodesRequestParams) async {
         let params = DeleteNodesRequestParams(workspaceId: file.workspaceId, nodes: [file.path])
-        // The call may have been cancelled; this is not.
+        // This must run even if the call was cancelled.
         await Task {
             _ = try? await self.value(of: PydioRequest(.post, "delete", params), .success(of: "delete"))
         }.value
     }
 
-    /// As the server numbers: before the extension.
+    /// Adds a number to a name like the server does: before the extension.
     private static func numbered(_ name: String, _ number: Int) -> String {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name)-\(number)" }
         return "\(name[..<dot])-\(number)\(name[dot...])"
@@ -350,6 +352,5 @@ extension OperationsClient {
 }
 
 extension UploadNodesRequestParams {
-    /// Where the file will be, as far as is known before.
     fileprivate var path: String { (dir.hasSuffix("/") ? dir : dir + "/") + NodeName.stored(fileName) }
 }

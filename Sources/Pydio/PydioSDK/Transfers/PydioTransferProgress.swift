@@ -1,8 +1,8 @@
-/// How far a transfer has come.
+/// The progress of a transfer.
 public struct PydioTransferProgress: Sendable, Hashable {
-    /// Bytes of the file.
+    /// The number of transferred bytes of the file.
     public let completed: Int64
-    /// Bytes of the whole file; nil if the server has not said.
+    /// The number of bytes of the whole file; `nil` if unknown.
     public let total: Int64?
 
     init(completed: Int64, total: Int64?) {

@@ -1,33 +1,35 @@
 import Basics
 import PydioProtocol
 
-/// What a server says of how large an upload may be.
+/// A server's limit on the size of an upload.
 struct KnownUploadLimit: Sendable {
-    /// Nil: it doesn't say.
+    /// The limit in bytes; `nil` if the server doesn't report one.
     let bytes: Int64?
 
-    /// Less than any server is set to take.
+    /// A size that every server accepts.
     static let always: Int64 = 1 << 20
-    /// Parts that a file is sent in at most, whatever a server says: one could make a client send it byte by byte.
+    /// The maximum number of parts of a file, regardless of the server's limit: a server could make a client send byte
+    /// by byte.
     private static let maximumParts: Int64 = 10_000
-    /// A request has more bytes than its file, and may be bounded by the same number.
+    /// An allowance because a request is larger than its file, and the same limit may apply to it.
     private static let margin: Int64 = 4096
 
-    /// Bytes of each part of a file of this size that the server takes, if they are not too many.
+    /// Returns the part size for a file of this size that the server accepts, unless there would be too many parts.
     func partSize(for size: Int64) -> Int64? {
         bytes.map { max($0 - Self.margin, $0 / 2, size / Self.maximumParts, 1) }
     }
 }
 
 extension OperationsClient {
-    /// Bytes of each part that a file has to be uploaded in.
+    /// Returns the size of the parts in which to upload a file.
     func partSize(for size: Int64) async throws -> Int64 {
         let own = max(options.uploadPartSize, 1)
         guard size > KnownUploadLimit.always else { return own }
         return min(own, try await knownUploadLimit().partSize(for: size) ?? own)
     }
 
-    /// Bytes of each part after the server refused as many at once: it may take less than it says, or say nothing.
+    /// Returns a smaller part size after the server refused one: its real limit may be lower than reported, or not
+    /// reported.
     func smallerPartSize(than refused: Int64, for size: Int64) async throws -> Int64? {
         let told = try await knownUploadLimit()
         if let part = told.partSize(for: size), part < refused { return part }
@@ -37,10 +39,10 @@ extension OperationsClient {
         return part
     }
 
-    /// Asked for once.
+    /// Returns the server's limit, which is requested only once.
     private func knownUploadLimit() async throws -> KnownUploadLimit {
         if let known = uploadLimit.withLock({ $0 }) { return known }
-        // Clients that are not logged in are given an empty registry.
+        // Clients that are not logged in receive an empty registry.
         if authorization.hasNoPass { try await authorize() }
         var limit: Int64?
         do {
@@ -48,7 +50,7 @@ extension OperationsClient {
         } catch let error as PydioError
             where [.errorResponse, .receivedNotExpectedAnswer, .unableToParseAnswer, .tooLarge].contains(error.code)
         {
-            limit = nil  // the upload shows
+            limit = nil  // the upload will show it
         }
         let known = KnownUploadLimit(bytes: limit)
         uploadLimit.withLock { $0 = known }
@@ -57,7 +59,7 @@ extension OperationsClient {
 }
 
 extension PydioError {
-    /// Says what a refusal of an upload means to the user.
+    /// Returns the error with an explanation of the refused upload for the user.
     func explained(forUploadOf size: Int64) -> PydioError {
         guard isRefusalOfSize else { return self }
         return PydioError(
