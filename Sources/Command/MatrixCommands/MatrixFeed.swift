@@ -217,7 +217,8 @@ final class MatrixFeed: Feed {
             return nil  // reported as a state
         }
         try checkKeys(event)
-        if !state.withLock({ $0.hasRun }) { try resolveNames() }  // catching up: the sync that contains it has been applied
+        // While catching up, the sync that contains the event has already been applied.
+        if !state.withLock({ $0.hasRun }) { try resolveNames() }
         return record(of: event, withNames: forPeople).map { record in
             FeedNews(record: .matrixEvent(record), counts: record.counts)
         }

@@ -10,6 +10,7 @@ public struct MXEventAggregations: Sendable, Hashable {
     public let editedTs: UInt64?
 }
 
+/// The reactions to an event that have the same key.
 public struct MXReactionSummary: Sendable, Hashable {
     /// The key of the reaction. Keys are compared exactly: a variation selector makes a difference.
     public let reaction: String
