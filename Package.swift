@@ -6,14 +6,13 @@ import PackageDescription
     #error("PusherSwift is for Linux: on Apple's systems, use Pusher's own client.")
 #endif
 
-let swiftSettings: [SwiftSetting] =
-    [
-        .swiftLanguageMode(.v6),
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    ] + (Context.environment["DEBUG_INFO"] == "none" ? [.unsafeFlags(["-gnone"])] : [])
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
 
 // MARK: - The rooms, from the ground up
 
