@@ -90,7 +90,7 @@ struct NATSConnectionTests {
         server.resume()
     }
 
-    // Reference 7: guard against the traps.
+    /// libnats takes these as they are.
     @Test func whatTheLibraryWouldSendAsItIsIsRefused() async throws {
         let server = try await NATSServer()
         let connection = try await server.connect()

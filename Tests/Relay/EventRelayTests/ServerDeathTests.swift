@@ -99,7 +99,8 @@ struct ServerDeathTests {
         connection.close()
     }
 
-    /// Reference 5.4: without the id, two win in a fifth of the rounds or more on servers before 2.9.21.
+    /// Without the message id, both win in a fifth of the rounds or more on servers before 2.9.21
+    /// (Documentation/Rules/relay.md, "Server versions").
     @Test(.timeLimit(.minutes(2))) func oneOfTwoConditionalWritesWinsAndIsReadEverywhere() async throws {
         let servers = try await NATSServer.cluster()
         var connections: [NATSConnection] = []
