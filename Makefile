@@ -19,7 +19,7 @@ demo: setup ## Shows events arriving over a real WebSocket, from an embedded ser
 	@.build-plain/debug/pusher-cli demo
 
 test: setup ## Builds and runs the tests. ROOM="pusher matrix" takes those of some rooms, FILTER=names some of them, QUIET=1 prints less.
-	@SCOPE="$(ROOM)" Scripts/test $(FILTER)
+	@SCOPE="$(ROOM)" Scripts/test $(foreach name,$(FILTER),'$(name)')
 
 build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
