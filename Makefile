@@ -24,10 +24,11 @@ test: setup ## Builds and runs the tests. ROOM="pusher matrix" takes those of so
 build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
 
-lint: ## Checks the formatting of every Swift file, and the rules of the rooms.
+lint: ## Checks the formatting of every Swift file, the rules of the rooms, and that the seeded bugs apply.
 	@swift format lint --strict --recursive $(SWIFT_FILES)
 	@Scripts/lint-identifiers
 	@Scripts/lint-rooms
+	@for patch in Lab/simulation-bugs/*.patch; do git apply --check $$patch || exit; done
 
 format: ## Formats every Swift file.
 	@swift format --in-place --recursive $(SWIFT_FILES)
