@@ -1,7 +1,7 @@
-// What a WebSocket conformance suite tests:
+// The peer of a WebSocket conformance suite:
 //
-//     ConformancePeer client URL [client_no_context_takeover]   our client against all cases of a fuzzing server
-//     ConformancePeer server     the mock server, sending back what it gets; prints its port, and ends with its input
+//     ConformancePeer client URL [client_no_context_takeover]   runs our client against all cases of a fuzzing server
+//     ConformancePeer server     runs the mock server as an echo; prints its port, and ends with its input
 import Glibc
 import PusherMockServer
 import Transport
@@ -28,7 +28,7 @@ struct ConformancePeer {
         await EchoConnection.run(request("\(url)/updateReports?agent=PusherSwift", offer))
     }
 
-    /// The cases of group 9 have messages of up to 16 MiB.
+    /// Cases of group 9 have messages of up to 16 MiB.
     private static func request(_ url: String, _ offer: DeflateOffer) -> WebSocketRequest {
         WebSocketRequest(
             url: url, compression: offer, maximumMessageSize: 64 << 20, maximumSendQueueSize: 256 << 20)

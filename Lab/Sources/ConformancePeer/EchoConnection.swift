@@ -8,7 +8,7 @@ final class EchoConnection {
     private var ended: CheckedContinuation<String?, Never>?
     private var lastText: String?
 
-    /// Returns when the connection has ended, however it did: the peer judges. Gives the last text that came.
+    /// Returns the last text received when the connection has ended, for whatever reason: the peer judges.
     @discardableResult
     static func run(_ request: WebSocketRequest) async -> String? {
         let echo = EchoConnection()

@@ -1,10 +1,10 @@
-// MatrixEncryption as a process, for comparing it with other implementations: a request a line, an answer a line.
+// MatrixEncryption as a process, for comparison with other implementations: one request per line, one answer per line.
 //
 //     {"do":"olm.encrypt","session":"a","text":"aGk"}             {"type":0,"body":"AwogI…"}
 //     {"do":"olm.decrypt","session":"a","type":1,"body":"AwogQ"}  {"refused":"length"}
 //
-// Whoever asks gives accounts and sessions their names; `forget` drops them. Texts, keys and messages are unpadded base64.
-// Peers of other implementations speak the same: Lab/encryption-peers.
+// The client chooses the names of accounts and sessions; `forget` drops them. Texts, keys and messages are unpadded
+// base64. Peers of other implementations use the same format: Lab/encryption-peers.
 import Glibc
 import JSONBytes
 import MatrixEncryption
@@ -20,7 +20,7 @@ struct EncryptionPeer {
     }
 }
 
-/// Accounts and sessions by their names.
+/// Accounts and sessions by name.
 struct Peer {
     typealias Operation = @Sendable (inout Peer, JSONView) throws -> JSONWriter
 
@@ -54,7 +54,7 @@ struct Peer {
     }
 }
 
-/// A mistake of whoever asks.
+/// An error in a request.
 struct Misuse: Error, CustomStringConvertible {
     let description: String
 
@@ -82,14 +82,14 @@ extension JSONView {
         return index
     }
 
-    /// The bytes of a text in base64.
+    /// The bytes of a base64 text.
     func secret(_ key: String) throws -> SecretBytes { try UnpaddedBase64.decodeSecret(try text(key)) }
 
     func bytes(_ key: String) throws -> [UInt8] { try UnpaddedBase64.decode(try text(key)) }
 
     func curve25519(_ key: String) throws -> Curve25519PublicKey { try Curve25519PublicKey(base64: try text(key)) }
 
-    /// Public keys by their ids.
+    /// Public keys by ID.
     func keys(_ key: String) throws -> [String: Ed25519PublicKey] {
         var keys: [String: Ed25519PublicKey] = [:]
         for (id, value) in try value(key).members { keys[id] = try Ed25519PublicKey(base64: value.string ?? "") }

@@ -44,7 +44,7 @@ extension Peer {
         "olm.decrypt": { peer, request in
             let name = try request.text("session")
             var session = try peer.sessions.named(name)
-            // A refusal must leave it as it was.
+            // A rejected message must leave the session unchanged.
             defer { peer.sessions[name] = session }
             return JSONWriter(
                 "text", try session.decrypt(OlmMessage(type: request.number("type"), body: request.text("body"))))

@@ -89,7 +89,7 @@ extension Peer {
         },
     ]
 
-    /// Of odd sizes, so that a block of the cipher may begin in one and end in the next.
+    /// Pieces of odd sizes, so that cipher blocks may span two of them.
     private static func pieces(of bytes: [UInt8]) -> [[UInt8]] {
         stride(from: 0, to: bytes.count, by: 37).map { Array(bytes[$0..<min($0 + 37, bytes.count)]) }
     }

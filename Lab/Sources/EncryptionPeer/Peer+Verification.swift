@@ -1,7 +1,7 @@
 import JSONBytes
 import MatrixEncryption
 
-/// The keys of one side of a verification; the secret when it has the other's.
+/// The keys of one side of a verification, and the secret once the other side's key is known.
 struct SASKeys {
     let pair: Curve25519KeyPair
     var secret: SecretBytes?
@@ -76,7 +76,7 @@ extension Peer {
 }
 
 extension JSONView {
-    /// User, device and key.
+    /// The user, device and key of a side.
     fileprivate func party(_ key: String) throws -> SASParty {
         let texts = self[key]?.array?.compactMap(\.string) ?? []
         guard texts.count == 3 else { throw Misuse("\(key) is no user, device and key") }

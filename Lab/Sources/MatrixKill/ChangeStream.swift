@@ -1,10 +1,10 @@
 import MatrixProtocol
 
-/// An endless stream of commits; each depends on its number alone.
+/// An endless stream of commits, each determined by its number.
 enum ChangeStream {
     static func token(_ number: Int) -> String { "s\(number)" }
 
-    /// The number of the commit after the one that left this token.
+    /// The number of the commit after the one with this token.
     static func next(after token: String?) -> Int {
         token.flatMap { Int($0.dropFirst()) }.map { $0 + 1 } ?? 0
     }
@@ -43,7 +43,7 @@ enum ChangeStream {
         changes.isRemoved = random.next(below: 60) == 0
         changes.dropsTimeline = random.next(below: 40) == 0
         changes.replacesState = random.next(below: 40) == 0
-        // Some events of the commit before come again, as from a server that has not seen the new token.
+        // Some events of the previous commit are repeated, as by a server that has not seen the new token.
         let repeated = random.next(below: 3) == 0 ? number - 1 : number
         let count = random.next(below: 50) == 0 ? 300 : random.next(below: 8)
         changes.timeline = (max(0, repeated)...number).flatMap { number in
@@ -97,7 +97,7 @@ enum ChangeStream {
     }
 }
 
-/// The generator of Steele, Lea and Flood: equal everywhere for equal states.
+/// The generator of Steele, Lea and Flood: equal states produce equal numbers everywhere.
 struct SplitMix {
     var state: UInt64
 

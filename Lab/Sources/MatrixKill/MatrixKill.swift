@@ -1,9 +1,9 @@
-// Kills a process that commits to a file store, again and again, and compares what is left with a store in memory that
-// got the same commits.
+// Repeatedly kills a process that commits to a file store, and compares the store with one in memory that got the same
+// commits.
 //
-//     MatrixKill MOMENTS [SEED]      the whole
-//     MatrixKill write FOLDER        the process that is killed: commits without end, says each number when it is done
-//     MatrixKill fill FOLDER BYTES   commits until files would become larger than that; looks at what is left
+//     MatrixKill MOMENTS [SEED]      the whole test
+//     MatrixKill write FOLDER        the process to kill: commits without end, prints each number once it is done
+//     MatrixKill fill FOLDER BYTES   commits until files would exceed the size; then checks the store
 import Foundation
 import MatrixProtocol
 import MatrixSDK
@@ -59,7 +59,7 @@ struct MatrixKill {
         } catch {
             print(error)
         }
-        // The store goes on if there is room again; in any case the next one does.
+        // The store may continue once there is space again; the next one must.
         setLimit(bytes * 100)
         do {
             try store.commit(ChangeStream.changes(number))
@@ -85,7 +85,7 @@ struct MatrixKill {
         defer { try? FileManager.default.removeItem(at: folder) }
         print("\(moments) moments, seed \(seed)")
         var random = SplitMix(state: seed)
-        // The model holds what the first `next` commits made.
+        // The model contains the first `next` commits.
         let model = MXMemoryStore(eventsPerRoom: eventsPerRoom)
         var contents = try model.open(userId: userId, deviceId: nil)
         var (next, whileOpening, unsaid) = (0, 0, 0)
@@ -94,7 +94,7 @@ struct MatrixKill {
                 of: folder, whileOpening: moment % 4 == 0, after: random.next(below: 100_000))
             let (store, session) = try open(folder)
             let reached = ChangeStream.next(after: session.syncToken)
-            // The next commit may have been done without having been said.
+            // The next commit may be done without having been printed.
             let least = said.map { $0 + 1 } ?? next
             guard reached == least || reached == least + 1 else {
                 fail("moment \(moment): the store has \(reached) commits, \(least) were done")
@@ -124,8 +124,8 @@ struct MatrixKill {
     }
 
     /// - Parameters:
-    ///   - whileOpening: Counts the time from the start of the process, else from its first commit.
-    /// - Returns: The last commit that the writer said was done; nil if it did none.
+    ///   - whileOpening: Whether the time counts from the start of the process rather than from its first commit.
+    /// - Returns: The last commit that the writer reported as done; `nil` if there was none.
     private static func killWriter(
         of folder: URL, whileOpening: Bool, after microseconds: Int
     ) async throws -> Int? {
@@ -151,7 +151,7 @@ struct MatrixKill {
 }
 
 extension MXStoredSession {
-    /// What a store that was given these changes tells at its next start.
+    /// Applies changes as a store reports them at its next start.
     fileprivate mutating func apply(_ changes: MXStoreChanges) {
         if changes.replacesEverything { self = MXStoredSession() }
         for (roomId, room) in changes.rooms {

@@ -1,7 +1,7 @@
 import Foundation
 import MatrixProtocol
 
-/// All that a store holds, in an order that does not depend on the store.
+/// All contents of a store, in an order independent of it.
 struct StoreContents: Equatable {
     struct Room: Equatable {
         var timeline: [Data]
@@ -41,7 +41,7 @@ struct StoreContents: Equatable {
         events.map(\.data).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// In words what differs; nil if nothing does.
+    /// A description of the difference; `nil` if there is none.
     func difference(from other: StoreContents) -> String? {
         if summaries != other.summaries { return "summaries" }
         if strippedStates != other.strippedStates { return "stripped state" }

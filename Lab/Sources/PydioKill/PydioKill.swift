@@ -1,10 +1,10 @@
-// Kills a process that syncs a folder, again and again, while both sides are edited, and looks at what is left.
+// Repeatedly kills a process that syncs a folder while both sides are edited, and checks the result.
 //
-//     PydioKill MOMENTS [SEED]             the whole
-//     PydioKill lying ROUNDS [SEED]        the same with logs of changes that lack entries, tell them late and twice, and
-//                                          changes on the server's disk, of which no log tells
-//     PydioKill sync ADDRESS FOLDER FEED   the process that is killed; says how many steps it did. FEED: yes, no, or
-//                                          whole, which lists everything all the same
+//     PydioKill MOMENTS [SEED]             the whole test
+//     PydioKill lying ROUNDS [SEED]        like it, but with logs of changes that have missing, late and duplicate
+//                                          entries, and with unlogged changes on the server's disk
+//     PydioKill sync ADDRESS FOLDER FEED   the process to kill; prints the number of its steps. FEED: yes, no, or
+//                                          whole, which lists everything in spite of the log
 import Basics
 import Foundation
 import PydioSDK
@@ -34,7 +34,7 @@ struct PydioKill {
 
     private enum End {
         case kills(Int)
-        /// With logs that lie.
+        /// With lying logs.
         case rounds(Int)
     }
 
@@ -97,7 +97,7 @@ struct PydioKill {
                 Glibc.kill(process.child.id, SIGKILL)
                 let status = await process.child.status()
                 guard status == 128 + SIGKILL || status == 0 else { fail("the sync ended with status \(status)") }
-                // As late as syncs end, so that kills come at all their steps.
+                // Close to the end of a sync, so that kills hit all of its steps.
                 if status == 0 {
                     patience = max(patience * 3 / 4, 50_000)
                 } else {
@@ -130,9 +130,9 @@ struct PydioKill {
         return (child, pipe.fileHandleForReading)
     }
 
-    /// Lets a sync end.
+    /// Lets a sync finish.
     ///
-    /// - Returns: How many steps it did.
+    /// - Returns: The number of its steps.
     private static func finish(_ world: SyncWorld) async throws -> Int {
         let process = try start(world, isLast: true)
         let output = String(decoding: await onThread { (try? process.output.readToEnd()) ?? Data() }, as: UTF8.self)

@@ -4,23 +4,23 @@ import PydioProtocol
 import PydioTestSupport
 import TestSupport
 
-/// A server, a folder beside it, and what both must hold once they are synced.
+/// A server, a folder, and the expected contents of both after a sync.
 final class SyncWorld {
-    /// Something that a sync has done wrong.
+    /// An error of a sync.
     struct Wrong: Error {
         let what: String
     }
 
-    /// By path from the top; nil is a folder.
+    /// By path from the top; `nil` for a folder.
     typealias Tree = [SyncPath: Data?]
 
     let server: FakePydioServer
     let folder: URL
     let hasFeed: Bool
-    /// Whether its log lacks entries, and half of the changes on the server are made on its disk.
+    /// Whether the log lacks entries, and half of the server's changes are made on its disk.
     let isLying: Bool
     private(set) var model: Tree = [:]
-    /// Local contents of files that were written differently on both sides: each is to be found once beside them.
+    /// Local contents of files that were written differently on both sides: each must be found once beside its file.
     private var conflicts: [SyncPath: Data] = [:]
     private var random: XorShift
     private var count = 0
@@ -47,14 +47,14 @@ final class SyncWorld {
         case local, remote
     }
 
-    /// What is below each name at the top is edited on one side only, so that what must come of it is known.
+    /// The only side on which everything below a top-level name is edited, so that the result is known.
     private var owners: [String: Side] = [:]
 
     func beginRound() {
         for top in Self.tops { owners[top] = Bool.random(using: &random) ? .local : .remote }
     }
 
-    /// - Parameter hasConflicts: Not while a sync runs, which may be faster than the second side.
+    /// - Parameter hasConflicts: False while a sync runs, which may be faster than the edit of the second side.
     func edit(_ edits: Int, hasConflicts: Bool) throws {
         for _ in 0..<edits {
             let top = Self.tops.randomElement(using: &random) ?? "a"
@@ -72,7 +72,7 @@ final class SyncWorld {
             case _: if !isFolder { try write(content(at: path), to: path, on: side) }
             }
         }
-        // A file that is written on both sides, in the same way or in two.
+        // A file that is written on both sides, with equal or different contents.
         if hasConflicts, Int.random(in: 0..<3, using: &random) == 0 {
             count += 1
             let path = SyncPath("both-\(count).txt")
@@ -98,7 +98,7 @@ final class SyncWorld {
     /// Whether the next change on the server is made on its disk.
     private func isSilent() -> Bool { isLying && Bool.random(using: &random) }
 
-    /// Never one that was there before; without a log of another size, too, since times are in seconds.
+    /// Unique contents; without a log also of a unique size, because times are in seconds.
     private func content(at path: SyncPath) -> Data {
         count += 1
         var text = "\(count) "
@@ -154,7 +154,7 @@ final class SyncWorld {
 
     // MARK: Checks
 
-    /// Both sides hold what the model does, and nothing else.
+    /// Checks that both sides are equal to the model.
     func check() throws {
         let local = try localHashes()
         try settleConflicts(in: local)
@@ -176,7 +176,7 @@ final class SyncWorld {
         }
     }
 
-    /// Finds the one file that each conflict has left, under whatever name.
+    /// Finds the one file that each conflict has left, under any name.
     private func settleConflicts(in local: [SyncPath: String?]) throws {
         for (path, content) in conflicts {
             let copies = local.filter { $0.key != path && $0.value == Self.md5(content) }

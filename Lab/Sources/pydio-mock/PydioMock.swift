@@ -1,18 +1,19 @@
 // A Pydio server for tests and demonstrations, as a process:
 //
 //     pydio-mock [--host ADDRESS] [--port P] [--path /pydio] [--mode 5.2|8] [--user name:password]… [--journal FILE]
-//                [--captcha-code C] [--captcha-after N] [--no-changes] [--no-polling] [--websocket] [--hashed-passwords]
+//                [--captcha-code C] [--captcha-after N] [--no-changes] [--no-polling] [--websocket]
+//                [--hashed-passwords]
 //                [--upload-limit BYTES]
 //
-// Prints `listening on ADDRESS:P`, and on standard error what each captcha image shows; ends at SIGTERM or SIGINT. Without
-// `--user` the users are `ada` with "open sesame" and `bob` with "pässwörd". With `--journal`, one that is started again has
-// the same nodes and numbers of changes; what is in the files is gone.
+// Prints `listening on ADDRESS:P`, and on standard error the text of each captcha image; ends at SIGTERM or SIGINT.
+// Without `--user` the users are `ada` with "open sesame" and `bob` with "pässwörd". With `--journal`, a restarted
+// server has the same nodes and numbers of changes, but not the contents of files.
 import Glibc
 import PydioTestSupport
 
 @main
 struct PydioMock {
-    /// Not async: the mask of this thread is what all others begin with, and it waits for the signals itself.
+    /// Not async: all other threads inherit this thread's signal mask, and it waits for the signals itself.
     static func main() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -21,7 +22,7 @@ struct PydioMock {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
 
         let configuration = configuration(CommandLine.arguments.dropFirst())
-        // Detached: else it would wait for this thread, which waits for the signals.
+        // Detached: otherwise it would wait for this thread, which waits for the signals.
         Task.detached {
             do {
                 let server = try await FakePydioServer.start(configuration)

@@ -1,7 +1,7 @@
 import CurlTransport
 import Foundation
 
-/// Random schedules against the real machines and the real driver.
+/// Random schedules for the real machines and the real driver.
 @main
 struct Simulate {
     private static let usage =

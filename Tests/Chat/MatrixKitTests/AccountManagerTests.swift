@@ -160,7 +160,7 @@ struct AccountManagerTests {
         account.closeSession(false)
     }
 
-    // MARK: The end
+    // MARK: Ending
 
     @Test func removingLogsOutFirst_andDeletesTheStore() async throws {
         let server = try await server()

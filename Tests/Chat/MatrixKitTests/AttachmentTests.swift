@@ -117,7 +117,7 @@ struct AttachmentTests {
         _ = try await files[2].data()
         #expect(files.map { $0.cacheFilePath != nil } == [true, false, true, false])
         #expect(cache.size == 200)
-        // Another process goes on where this one was.
+        // Another process continues where this one stopped.
         let later = MediaCache(folder: folder.url.appending(path: "cache"))
         later.maximumSize = 250
         files[3].cache = later
@@ -213,7 +213,7 @@ struct AttachmentTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: target.path).sorted() == [first, second].sorted())
         let mode = try #require(TemporaryFolder.mode(target.appending(path: first)))
         #expect(mode & 0o111 == 0)
-        // The second came from the cache.
+        // The second download came from the cache.
         #expect(scene.server.requests("GET", "v1/media/download/s/1").count == 2)
     }
 

@@ -72,7 +72,7 @@ struct CellListTests {
         let old = Array((0..<20).shuffled(using: &random).prefix(Int.random(in: 0...15, using: &random)))
         let new = Array((0..<20).shuffled(using: &random).prefix(Int.random(in: 0...15, using: &random)))
         let changes = MXKCellChanges(from: old, to: new, isUpdated: { $0 % 5 == 0 })
-        // What is removed or moved away goes, what is inserted or has moved in comes.
+        // Applies removals and moves away first, then insertions and moves in.
         var result = old
         for index in changes.removed.union(IndexSet(changes.moved.keys)).reversed() { result.remove(at: index) }
         for index in changes.inserted.union(IndexSet(changes.moved.values)) { result.insert(new[index], at: index) }
@@ -81,7 +81,7 @@ struct CellListTests {
         #expect(changes.updated.allSatisfy { new[$0] % 5 == 0 && old.contains(new[$0]) })
     }
 
-    /// A list of members begins with few, and then has all of a large room.
+    /// A list of members starts small, and then gets all members of a large room.
     @Test func largeDifferencesCostWhatSortingDoes() {
         var random = XorShift(seed: 1)
         let growth = growth(from: 4_000) { count in

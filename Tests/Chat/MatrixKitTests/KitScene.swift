@@ -7,13 +7,13 @@ import TestSupport
 
 @testable import MatrixKit
 
-/// A homeserver whose syncs follow a script, and a session of it.
+/// A homeserver that answers syncs from a script, and a session on it.
 final class KitScene: Sendable {
     let server: FakeHomeserver
     let session: MXSession
     private struct Script {
         var answers: [FakeAnswer] = []
-        /// Whether a poll waits in vain.
+        /// Whether a poll is pending without an answer.
         var isPolled = false
     }
 
@@ -63,14 +63,14 @@ final class KitScene: Sendable {
         try await session.start()
     }
 
-    /// What the next syncs bring, the first in the place of a poll that waits.
+    /// Adds answers for the next syncs; the first replaces the pending poll.
     func next(_ answers: String...) async { await next(answers) }
 
     func next(_ answers: [String]) async {
         _ = await eventually { self.script.withLock { $0.isPolled } }
         script.withLock { script in
             script.answers += answers.map { .json($0) }
-            script.isPolled = false  // it ends now
+            script.isPolled = false  // it now ends
         }
         session.reconnect()
     }
@@ -93,7 +93,7 @@ final class KitScene: Sendable {
     }
 }
 
-/// A folder that goes with the test.
+/// A folder that is deleted after the test.
 final class TemporaryFolder {
     let url = FileManager.default.temporaryDirectory.appending(path: "matrixkit-test-" + UUID().uuidString)
 
@@ -108,7 +108,7 @@ final class TemporaryFolder {
     }
 }
 
-/// What a delegate is told.
+/// Records the calls of a delegate.
 @MainActor
 final class DelegateRecorder: MXKDataSourceDelegate {
     private(set) var changes: [MXKCellChanges?] = []

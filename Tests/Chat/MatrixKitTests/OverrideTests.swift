@@ -9,7 +9,7 @@ import TerminalUI
 import TestSupport
 import Testing
 
-/// What a program can put in the place of the kit's classes, and that its documents' listings work.
+/// Replacing the kit's classes from a program, and the listings of the kit's documentation.
 @MainActor @Suite(.overSockets) struct OverrideTests {
     final class OwnBubble: MXKRoomBubbleCellData {
         required init?(
@@ -71,7 +71,7 @@ import Testing
         #expect(screen.cellReuseIdentifier(for: try #require(source.cellData(at: 0))) == "own")
     }
 
-    // MARK: The listings of the documents
+    // MARK: Listings of the documentation
 
     @Test func aRoomIsShown() async throws {
         let mxSession = try await started().session

@@ -31,7 +31,7 @@ extension KeyServer {
                     if user == address.user {
                         identities[user]?["master_keys"] = Self.merge(master, signed)
                     } else {
-                        signatures[address.user, default: [:]][user] = signed  // nobody else sees it
+                        signatures[address.user, default: [:]][user] = signed  // hidden from other users
                     }
                     noteChange(of: user)
                 } else {
@@ -52,7 +52,7 @@ extension KeyServer {
         }
     }
 
-    /// A cross-signing key as a user gets it.
+    /// A cross-signing key as the server shows it to a user.
     func identity(_ section: String, of user: String, for asker: String) -> JSONView? {
         guard let key = identities[user]?[section], section != "user_signing_keys" || user == asker else { return nil }
         guard section == "master_keys", let signed = signatures[asker]?[user] else { return key }

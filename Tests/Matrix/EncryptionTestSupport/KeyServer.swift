@@ -1,7 +1,7 @@
 package import JSONBytes
 package import MatrixEncryption
 
-/// The part of a homeserver that keeps keys and carries messages to devices, as Synapse does it.
+/// The part of a homeserver that stores keys and delivers messages to devices, like Synapse.
 package final class KeyServer {
     package struct Device {
         package var keys: JSONView?
@@ -9,12 +9,12 @@ package final class KeyServer {
         package var fallbackKey: (id: String, key: JSONView)?
         var isFallbackUsed = true
         package var messages: [JSONView] = []
-        /// How many messages before them were brought, and are not asked for any more.
+        /// Number of earlier messages that were delivered and will not be requested again.
         var acknowledged = 0
         var transactions: Set<String> = []
     }
 
-    /// Up to where a device has heard.
+    /// A device's read position.
     package struct Token: Sendable, Equatable {
         package var (messages, changes): (Int, Int)
 
@@ -32,19 +32,19 @@ package final class KeyServer {
     package var devices: [DeviceAddress: Device] = [:]
     /// By user and section: `master_keys` and its siblings.
     package var identities: [String: [String: JSONView]] = [:]
-    /// Master keys with the signature that a user has made for himself to see: by user and signed user.
+    /// Master keys with the signatures that only their signer sees, by signer and signed user.
     package var signatures: [String: [String: JSONView]] = [:]
     /// Users whose devices have changed, in order.
     private var changes: [String] = []
-    /// Up to where devices have heard that are told everything once.
+    /// Read positions of devices whose syncs deliver everything once.
     private var tokens: [DeviceAddress: Token] = [:]
-    /// Does to an answer what a hostile server does.
+    /// Changes an answer as a hostile server would.
     package var tamper: (Request, JSONView) -> JSONView = { $1 }
-    /// Servers that answer nothing.
+    /// Servers that do not respond.
     package var failures: Set<String> = []
     package private(set) var requests: [Request] = []
     package var backups = ServerBackups()
-    /// An event of a room, in clear.
+    /// An event of a room, unencrypted.
     package struct RoomEvent {
         package let sender: DeviceAddress
         package let roomId: String
@@ -74,26 +74,26 @@ package final class KeyServer {
 
     package func noteChange(of user: String) { changes.append(user) }
 
-    /// Loses all one-time keys of a device, and its fallback key.
+    /// Deletes all one-time keys of a device, and its fallback key.
     package func loseKeys(of address: DeviceAddress) {
         devices[address]?.oneTimeKeys = []
         devices[address]?.fallbackKey = nil
     }
 
-    /// Puts something among the messages to a device.
+    /// Adds a forged message for a device.
     package func inject(_ message: JSONView, to address: DeviceAddress) { devices[address]?.messages.append(message) }
 
     package func messages(to address: DeviceAddress) -> [JSONView] { devices[address]?.messages ?? [] }
 
     // MARK: Syncs
 
-    /// Where a device is that has heard everything.
+    /// The read position of a device that has received everything.
     package func now(of address: DeviceAddress) -> Token {
         let device = devices[address] ?? Device()
         return Token(messages: device.acknowledged + device.messages.count, changes: changes.count)
     }
 
-    /// What a sync brings from a token on. Messages from before it are not kept any longer.
+    /// The sync from a token on. Discards the messages before it.
     package func sync(_ address: DeviceAddress, since token: Token) -> CryptoSync {
         var sync = CryptoSync()
         guard var device = devices[address] else { return sync }
@@ -108,7 +108,7 @@ package final class KeyServer {
         return sync
     }
 
-    /// What a sync brings; once.
+    /// The device's next sync. Delivers everything once.
     package func sync(_ address: DeviceAddress) -> CryptoSync {
         let token = now(of: address)
         defer {

@@ -1,7 +1,7 @@
 package import JSONBytes
 import MatrixEncryption
 
-/// What a server answers instead of doing what it was asked.
+/// An error that a server returns.
 package struct ServerRefusal: Error {
     package let code: String
     package var isFinal = true
@@ -20,18 +20,18 @@ package struct ServerBackups {
 
     package var versions: [Version] = []
     private var last = 0
-    /// Answers nothing.
+    /// Requests get no answer.
     package var isFailing = false
-    /// Says of every upload that it names another version.
+    /// Every upload is rejected with the name of another version.
     package var isAlwaysWrong = false
 
-    /// A backup of somebody else's making.
+    /// Adds a backup that another client made.
     package mutating func add(_ content: JSONView) {
         last += 1
         versions.append(Version(id: "\(last)", content: content))
     }
 
-    /// Names of versions are the server's affair.
+    /// Servers choose the names of versions.
     package mutating func rename(_ id: String, to name: String) {
         for index in versions.indices where versions[index].id == id { versions[index].id = name }
     }
@@ -90,7 +90,7 @@ package struct ServerBackups {
         }
     }
 
-    /// - Parameter version: Nil for any.
+    /// - Parameter version: `nil` for any.
     private func current(_ version: String?) throws -> Int {
         guard let last = versions.last else { throw ServerRefusal(code: "M_NOT_FOUND") }
         guard version == nil || version == last.id else { throw ServerRefusal(code: "M_WRONG_ROOM_KEYS_VERSION") }

@@ -22,7 +22,7 @@ package final class TestDevice {
         try sync()
     }
 
-    /// Runs a step, and stores what comes of it.
+    /// Runs a step and stores its result.
     @discardableResult
     package func turn<Value>(_ body: (inout CryptoMachine, inout CryptoTurn) throws -> Value) throws -> Value {
         var turn = CryptoTurn(Records(records), now: now, random: .system)
@@ -34,7 +34,7 @@ package final class TestDevice {
         return value
     }
 
-    /// The process ends, and begins again with what is stored.
+    /// Ends the process and starts a new one from the stored records.
     package func restart() throws {
         var turn = CryptoTurn(Records(records), now: now, random: .system)
         machine = try CryptoMachine(me: address, &turn)
@@ -48,7 +48,7 @@ package final class TestDevice {
         return notices
     }
 
-    /// Sends what is to be sent, until nothing is.
+    /// Sends pending requests until there are none.
     package func pump() throws {
         for _ in 0..<2_000 {
             let requests = try turn { machine, turn in try machine.requests(&turn) }
@@ -80,7 +80,7 @@ package final class TestDevice {
         }
     }
 
-    /// The event of a message that everybody in the room can read.
+    /// Encrypts a message for everyone in the room.
     package func send(
         _ text: String, to room: RoomToEncrypt, type: String = "m.room.message", content: JSONView? = nil
     ) throws -> EncryptedEvent {
@@ -92,7 +92,7 @@ package final class TestDevice {
         let content = content ?? object { $0.add("body", text) }
         lastEvent += 1
         let encrypted = try turn { machine, turn in try machine.encrypt(type, content, for: room.roomId, &turn) }
-        try pump()  // those who get no key are told
+        try pump()  // notifies devices that get no key
         return EncryptedEvent(
             roomId: room.roomId, eventId: "$\(address.device)-\(lastEvent)", sender: address.user, time: now,
             isState: false, content: encrypted)
@@ -102,7 +102,7 @@ package final class TestDevice {
         try turn { machine, turn in try machine.decrypt(event, &turn) }
     }
 
-    /// What the event says; nil if it cannot be read.
+    /// The text of an event; `nil` if it cannot be read.
     package func text(_ event: EncryptedEvent) throws -> String? {
         try read(event).get()["content"]?["body"]?.string
     }
@@ -115,7 +115,7 @@ package final class TestDevice {
     }
 }
 
-/// The machine has asked two thousand times, and asks again.
+/// The machine still makes requests after two thousand.
 package struct EndlessRequests: Error {}
 
 extension TestDevice {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// A store that is a copy, or was put back: nothing is encrypted twice with one key.
+/// A store that is a copy or was restored: no key is used twice.
 @Suite struct CopiedStoreTests {
     private let server = KeyServer()
     private let alice, bob: TestDevice
@@ -16,7 +16,7 @@ import Testing
         for device in [alice, bob] { try device.encryptRoom("!r:s") }
     }
 
-    /// As a store does that finds itself elsewhere.
+    /// Marks the store as copied, as a store does when it is opened elsewhere.
     private func mark() throws {
         let mark = CryptoMachine.copyMark
         alice.records.commit([mark.place: mark.state])
@@ -43,24 +43,24 @@ import Testing
         #expect(alice.takeNotices().contains(.storeWasCopied))
         let second = try talk("two")
         #expect(indices(first) != indices(second))
-        // The room's new key has gone by a channel that is new.
+        // The room's new key was sent over a new channel.
         let now = try alice.turn { try $0.channels(with: bob.machine.deviceKeys.curve25519, &$1) }
         #expect(now.count == channels.count + 1)
         for old in channels {
             #expect(now.first { $0.session.id == old.session.id }?.session == old.session, "\(old.session.id)")
         }
-        // What is on its way by old channels can be read.
+        // Messages pending on old channels are still readable.
         let late = try bob.send("late", to: room)
         try alice.sync()
         #expect(try alice.text(late) == "late")
         #expect(Set(used).isDisjoint(with: alice.machine.account.unpublishedOneTimeKeys.map(\.id)))
-        // Once is enough.
+        // The notice is delivered once.
         try alice.restart()
         #expect(!alice.takeNotices().contains(.storeWasCopied))
         #expect(try indices(talk("three")) == indices(second))
     }
 
-    /// A clock that went back must not make a channel that nobody may send with.
+    /// A clock that was set back must not create a channel that cannot be used for sending.
     @Test func aClockThatGoesBackDoesNotSilenceIt() throws {
         _ = try talk("one")
         try mark()

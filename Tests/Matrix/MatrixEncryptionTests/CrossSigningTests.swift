@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Users' cross-signing keys: making them, signing with them, and what happens when they change.
+/// Users' cross-signing keys: creation, signatures and changes.
 @Suite struct CrossSigningTests {
     private let server = KeyServer()
     private let (alice, bob): (TestDevice, TestDevice)
@@ -37,7 +37,7 @@ import Testing
         #expect(try alice.ownIdentity == .complete)
         try bob.know("@alice:s")
         #expect(try bob.trust(alice) == DeviceTrust(isCrossSigned: true))
-        // The device vouches for the master key, too.
+        // The device signs the master key, too.
         let master = try bob.identity(of: "@alice:s").master.json
         try SignedJSON.verify(
             master, with: alice.machine.account.ed25519.publicKey, user: "@alice:s", keyID: "ed25519:A")
@@ -80,7 +80,7 @@ import Testing
             #expect(throws: EncryptionError.wrongKey) { try second.turn { try $0.take(wrong, as: name, &$1) } }
         }
         try give(.selfSigning, from: alice, to: second)
-        #expect(try second.ownIdentity == .untrusted)  // that key alone vouches for no master key
+        #expect(try second.ownIdentity == .untrusted)  // that key alone does not sign a master key
         try give(.master, from: alice, to: second)
         #expect(try second.ownIdentity == .trusted)
         try give(.userSigning, from: alice, to: second)
@@ -116,7 +116,7 @@ import Testing
         try give(.master, from: alice, to: second)
         #expect(try second.isVerified("@bob:s"))
         #expect(try second.identity(of: "@bob:s").wasVerified)
-        // Nobody else is shown the signature.
+        // Other users do not see the signature.
         try bob.know("@alice:s")
         #expect(try bob.identity(of: "@bob:s").master.json["signatures"]?["@alice:s"] == nil)
     }
@@ -134,7 +134,7 @@ import Testing
         try alice.pump()
         #expect(alice.takeNotices().contains(.signaturesRefused(users: ["@bob:s"])))
         #expect(server.signatures.count == signatures.count + 1)
-        #expect(try alice.turn { try $0.requests(&$1) }.isEmpty)  // it is not tried for ever
+        #expect(try alice.turn { try $0.requests(&$1) }.isEmpty)  // not retried forever
     }
 
     // MARK: Changes
@@ -176,7 +176,7 @@ import Testing
         #expect(try alice.isVerified("@bob:s"))
     }
 
-    /// The device was verified with an identity that does not count any more.
+    /// The device was verified with an identity that is no longer valid.
     @Test(arguments: [true, false]) func aVerifiedDeviceIsVerifiedNoLongerThanItsUser(isReset: Bool) throws {
         for device in [alice, bob] { try device.makeIdentity() }
         try alice.know("@bob:s")
@@ -195,7 +195,7 @@ import Testing
         #expect(try !alice.trust(bob).isVerified)
     }
 
-    /// The server brings back an identity with our old signature, after a newer one was verified.
+    /// The server restores an identity with our old signature after a newer one was verified.
     @Test func aWithdrawalIsNotForgottenForALaterIdentity() throws {
         for device in [alice, bob] { try device.makeIdentity() }
         try alice.know("@bob:s")
@@ -220,7 +220,7 @@ import Testing
         try alice.know("@bob:s")
         try alice.turn { try $0.signUser("@bob:s", &$1) }
         try alice.pump()
-        // The server makes keys of its own, and a device that they vouch for.
+        // The server makes keys of its own, and a device that they sign.
         let server2 = KeyServer()
         let mallory = try TestDevice("@alice:s", "M", on: server2)
         try mallory.makeIdentity()
@@ -242,7 +242,7 @@ import Testing
         ] {
             #expect(throws: EncryptionError.noPrivateKey) { try alice.turn(body) }
         }
-        // Accepted, they are there, and not trusted.
+        // Once accepted, they are known but not trusted.
         try alice.turn { try $0.acceptIdentity(of: "@alice:s", &$1) }
         #expect(try alice.ownIdentity == .untrusted)
         try alice.makeIdentity(isReset: true)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Devices that talk over a server for keys.
+/// Devices that communicate through a key server.
 @Suite struct CryptoMachineTests {
     private let server = KeyServer()
     private let (alice, bob): (TestDevice, TestDevice)
@@ -22,7 +22,7 @@ import Testing
         return device
     }
 
-    /// Whoever hears of a device looks it up, and drops what it has sent if nothing is there.
+    /// Peers look up an unknown device, and drop its messages if the server does not have it.
     @Test func nothingIsSentBeforeTheServerKnowsTheDevice() throws {
         var turn = CryptoTurn(Records(MemoryRecords()), now: 1_700_000_000_000, random: .system)
         var machine = try CryptoMachine(me: DeviceAddress("@carol:s", "C"), &turn)
@@ -43,11 +43,11 @@ import Testing
             let answer = try bob.send("answer \(round)", to: room)
             try alice.sync()
             #expect(try alice.text(answer) == "answer \(round)")
-            #expect(try alice.text(hello) == "hello \(round)")  // its own
+            #expect(try alice.text(hello) == "hello \(round)")  // its own message
             try alice.restart()
             try bob.restart()
         }
-        // One key each way: later messages need none.
+        // One key each way: later messages need no more.
         #expect(server.requests.count { if case .sendToDevice = $0.call { true } else { false } } == 2)
         #expect(server.requests.count { if case .claimKeys = $0.call { true } else { false } } == 1)
     }
@@ -94,7 +94,7 @@ import Testing
         #expect(try bob.text(event) == "early")
     }
 
-    // MARK: Who reads
+    // MARK: Readers
 
     @Test(.rule("R13")) func anAnswerOfBeforeAUserWasLeftIsNotTakenForANewOne() throws {
         try alice.turn { try $0.track(["@carol:s"], &$1) }
@@ -111,7 +111,7 @@ import Testing
         #expect(try carol.text(event) == "hello")
     }
 
-    /// No server tells of a device of somebody who is only invited.
+    /// Servers do not report new devices of users who are only invited.
     @Test func devicesOfWhoIsInvitedAreAskedForAgain() throws {
         let room = RoomToEncrypt(
             roomId: "!r:s", members: ["@alice:s", "@bob:s"], invited: ["@bob:s"], isSharedHistory: true)
@@ -147,7 +147,7 @@ import Testing
     @Test func aNewDeviceReadsOnFromThen_oneThatIsGoneDoesNot() throws {
         let first = try alice.send("first", to: room)
         let second = try join("@bob:s", "B2")
-        try alice.sync()  // tells of the change
+        try alice.sync()  // reports the change
         let event = try alice.send("second", to: room)
         try second.sync()
         #expect(try second.failure(first) == .tooEarly)
@@ -185,7 +185,7 @@ import Testing
             "!r:s", #"{"algorithm":"m.megolm.v1.aes-sha2","rotation_period_msgs":0,"rotation_period_ms":1}"#)
         let sessions = try (0..<3).map { _ in try alice.send("x", to: room).content["session_id"]?.string }
         #expect(Set(sessions).count == 3)
-        // Never off again, and never to something unknown.
+        // Encryption is never turned off, and never switched to an unknown algorithm.
         try alice.encryptRoom("!r:s", "{}")
         try alice.encryptRoom("!r:s", #"{"algorithm":"m.none"}"#)
         #expect(try alice.text(try alice.send("still", to: room)) == "still")
@@ -207,7 +207,7 @@ import Testing
         #expect(try second.failure(event) == .withheld(code: "m.blacklisted"))
         try bob.sync()
         #expect(try bob.text(event) == "not for B2")
-        // Unblocked, it gets the session at the index of then.
+        // Once unblocked, it gets the session from the current index on.
         try alice.turn { try $0.setTrust(.unset, of: second.address, &$1) }
         let next = try alice.send("for B2", to: room)
         try second.sync()
@@ -225,7 +225,7 @@ import Testing
         #expect(try bob.text(last) == "for Bob")
     }
 
-    /// Ids that Swift takes for one text are two devices, and so is what is thought of them.
+    /// IDs that are equal as Swift strings name two devices, each with a trust of its own.
     @Test func devicesWhoseIdsOnlyLookAlikeAreTrustedApart() throws {
         let devices = try ["\u{e9}", "e\u{301}"].map { try join("@bob:s", $0) }
         try alice.turn { try $0.track(["@bob:s"], &$1) }
@@ -307,7 +307,7 @@ import Testing
         #expect(try bob.text(try bob.send("x", to: room)) == "x")
     }
 
-    /// What the server adds to them is none of the others' business.
+    /// Members that the server adds are not published.
     @Test func ourKeysAreAnnouncedAsSigned() throws {
         try alice.makeIdentity()
         let keys = try #require(server.devices[alice.address]?.keys)
@@ -327,14 +327,14 @@ import Testing
         #expect(announced.json["signatures"]?["@alice:s"]?.members.count == 2)
     }
 
-    // MARK: Channels that are out of step
+    // MARK: Channels out of step
 
     @Test func aLostChannelIsMadeAnew_onceAnHour() throws {
         _ = try alice.send("x", to: room)
         try bob.sync()
         _ = try bob.send("y", to: room)
         try alice.sync()
-        // Bob loses the channel: what Alice sends over it cannot be read.
+        // Bob loses the channel and cannot read what Alice sends over it.
         let key = alice.machine.account.curve25519.publicKey.base64
         try bob.turn { try $1.records.removeAll(.olmSession, scope: key) }
         try alice.turn { try $0.discardSession(of: "!r:s", &$1) }
@@ -359,8 +359,8 @@ import Testing
         #expect(server.requests.count { if case .claimKeys = $0.call { true } else { false } } == claims + 1)
     }
 
-    /// The highest bit of a public key of X25519 counts for nothing: with it set, the same message would come from other keys,
-    /// and a fallback key stays.
+    /// X25519 ignores the highest bit of a public key: with it set, the same message would seem to come from other
+    /// keys, and a fallback key stays.
     @Test(.rule("R6")) func aMessageIsTakenOnce_howeverTheKeysThatOpenItAreWritten() throws {
         var account = OlmAccount(random: .system)
         let sender = OlmAccount(random: .system)
@@ -373,7 +373,7 @@ import Testing
             return
         }
         _ = try account.inboundSession(from: OlmPreKeyMessage(bytes), senderKey: sender.curve25519.publicKey)
-        // Version; tag, length and 32 bytes of each of three keys.
+        // The version, then three keys, each with a tag, a length and 32 bytes.
         for last in [34, 68, 102] {
             var again = bytes
             again[last] |= 0x80

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What new members of a room are given of what was said before.
+/// The history that new members of a room receive.
 @Suite struct HistorySharingTests {
     private let server = KeyServer()
     private let (alice, bob): (TestDevice, TestDevice)
@@ -78,7 +78,7 @@ import Testing
         try share()
         try bob.sync()
         #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
-        #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } != nil)  // if the user asks
+        #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } != nil)  // at the user's request
     }
 
     @Test func anUnsignedDeviceOffersNothing() throws {
@@ -89,7 +89,7 @@ import Testing
         try bob.sync()
         #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
         #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } == nil)
-        // Signed, it counts.
+        // Once signed, it counts.
         try alice.turn { try $0.signDevice("A2", &$1) }
         try alice.pump()
         try bob.sync()
@@ -112,7 +112,7 @@ import Testing
         #expect(try bob.session(foreign.sessionID, in: "!other:s") == nil && bob.session(foreign.sessionID) == nil)
     }
 
-    /// Syncs go on between the parts.
+    /// Syncs continue between the parts.
     @Test func aLargeBundleIsTakenInParts_once() throws {
         _ = try alice.makeSessions(1_200)
         let bundle = try bundle()
@@ -121,7 +121,7 @@ import Testing
         try bob.turn { try $0.noteJoined("!r:s", invitedBy: "@alice:s", &$1) }
         try bob.turn { try $0.importHistory(bundle, of: "!r:s", &$1) }
         #expect(try bob.turn { try $0.exportSessions(&$1) }.count == 1_000)
-        // More of the same meanwhile is not asked for.
+        // Further offers are not requested meanwhile.
         bob.takeNotices()
         try share()
         try bob.turn { machine, turn in try machine.receive(server.sync(bob.address), &turn) }
@@ -129,14 +129,14 @@ import Testing
         #expect(bob.machine.nextRetry ?? .max <= bob.now)
         try bob.pump()
         #expect(try bob.turn { try $0.exportSessions(&$1) }.count == 1_200)
-        // Nor afterwards: whoever has invited once would be believed for ever.
+        // Nor afterwards: otherwise a single invitation would be trusted forever.
         try share()
         try bob.sync()
         #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
         #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } == nil)
     }
 
-    /// Each is a download.
+    /// Each offer costs a download.
     @Test func offersOfOneRoomAreToldAFewTimes() throws {
         _ = try alice.send("x", to: .room("@alice:s"))
         try bob.turn { try $0.noteJoined("!r:s", invitedBy: "@alice:s", &$1) }
@@ -147,7 +147,7 @@ import Testing
         #expect(bob.notices.count { $0 == .history(roomId: "!r:s", from: "@alice:s") } == 5)
     }
 
-    /// It was told, and what was to be done about it has not been done.
+    /// The offer was reported, but its import was not finished.
     @Test func anOfferThatWasNotTakenIsToldAgainByTheNextProcess() throws {
         _ = try alice.makeSessions(1_200)
         let bundle = try bundle()
@@ -160,7 +160,7 @@ import Testing
         #expect(bob.takeNotices() == [.history(roomId: "!r:s", from: "@alice:s")])
         try bob.pump()
         #expect(bob.notices.isEmpty)
-        // The same if the process ends before all of it was taken.
+        // Likewise if the process ends before the import is complete.
         try bob.turn { try $0.importHistory(bundle, of: "!r:s", &$1) }
         bob.takeNotices()
         try bob.restart()
@@ -175,7 +175,7 @@ import Testing
         #expect(bob.notices.isEmpty)
     }
 
-    /// Keys of what was said since, perhaps.
+    /// It may have keys of newer messages.
     @Test func anotherOfferThatComesWhileOneIsTakenIsNotLost() throws {
         _ = try alice.makeSessions(1_200)
         let bundle = try bundle()
@@ -205,15 +205,15 @@ import Testing
         for _ in 0..<10 {
             try bob.turn { try $0.noteHistoryFailed(of: "!r:s", isFinal: false, &$1) }
             try bob.pump()
-            #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))  // not at once
+            #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))  // not immediately
             guard let retry = bob.machine.nextRetry else { break }
             bob.now = retry
             try bob.pump()
             told += bob.takeNotices().count { $0 == .history(roomId: "!r:s", from: "@alice:s") }
         }
-        #expect(told == 4)  // with the first time five
+        #expect(told == 4)  // five with the first one
         #expect(bob.machine.nextRetry == nil)
-        // What can never be taken is not asked for again.
+        // A bundle that can never be imported is not requested again.
         try bob.restart()
         try bob.turn { try $0.noteHistoryFailed(of: "!r:s", isFinal: true, &$1) }
         try bob.pump()

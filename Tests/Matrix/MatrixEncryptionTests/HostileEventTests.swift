@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What servers and other users forge.
+/// Forgeries of servers and other users.
 @Suite struct HostileEventTests {
     private let server = KeyServer()
     private let (alice, bob): (TestDevice, TestDevice)
@@ -16,7 +16,7 @@ import Testing
         for device in [alice, bob] { try device.encryptRoom("!r:s") }
     }
 
-    /// An event as a server changes it.
+    /// An event as a server alters it.
     private func changed(
         _ event: EncryptedEvent, roomId: String? = nil, eventId: String? = nil, sender: String? = nil,
         isState: Bool = false, content: JSONView? = nil
@@ -30,12 +30,12 @@ import Testing
         let event = try alice.send("x", to: room)
         try bob.sync()
         #expect(try bob.text(event) == "x")
-        #expect(try bob.text(event) == "x")  // the same again is no replay
+        #expect(try bob.text(event) == "x")  // a repeated delivery is not a replay
         #expect(try bob.failure(changed(event, eventId: "$other")) == .replay)
         #expect(try bob.failure(changed(event, sender: "@eve:s")) == .senderMismatch)
         #expect(try bob.failure(changed(event, isState: true)) == .forbiddenContent)
         #expect(try bob.failure(changed(event, roomId: "!other:s")) == .unknownSession)
-        // The session in another room: an import may put it there.
+        // The session in another room, where an import may put it.
         let session = try #require(event.content["session_id"]?.string)
         try bob.turn { _, turn in
             let record = try #require(try turn.records.value(InboundSessionRecord.self, scope: "!r:s", key: session))
@@ -57,25 +57,25 @@ import Testing
         }
     }
 
-    /// Somebody else's file has other keys under the ids of real sessions.
+    /// Another user's file has different keys under the IDs of real sessions.
     @Test func aKeyThatDoesNotOpenWhatItsOwnerHasSignedGivesWay() throws {
         let event = try alice.send("x", to: room)
         let good = try #require(try alice.turn { try $0.exportSessions(&$1) }.first)
         let bad = try falseKey(for: good, index: 0)
         let reader = try bob.second("B2")
         #expect(try reader.turn { try $0.importSessions([bad], &$1) } == 1)
-        #expect(try reader.turn { try $0.importSessions([good], &$1) } == 0)  // nobody knows which one is right
+        #expect(try reader.turn { try $0.importSessions([good], &$1) } == 0)  // unknown which one is right
         #expect(try reader.failure(event) == .unknownSession)
         #expect(try reader.turn { try $0.sessionsToBackUp(&$1) } == 0)
         #expect(try reader.turn { try $0.importSessions([good], from: .backup, &$1) } == 1)
         #expect(try reader.text(event) == "x")
-        // One that has opened what its owner has sent is not given up for what a server changes.
+        // A session that has decrypted its owner's event is kept when a server sends an altered one.
         let damaged = try changed(event, eventId: "$d", content: event.content.with(ciphertext: { $0[20] ^= 1 }))
         #expect(try reader.failure(damaged) == .damaged(.signature))
         #expect(try reader.text(event) == "x")
     }
 
-    /// As before; this one begins so late that nothing that is sent proves it wrong.
+    /// Like the test before, but the false key begins so late that no event disproves it.
     @Test func aFalseKeyThatBeginsLateDoesNotKeepTheRightOneOut() throws {
         let event = try alice.send("x", to: room)
         let good = try #require(try alice.turn { try $0.exportSessions(&$1) }.first)
@@ -88,12 +88,12 @@ import Testing
         #expect(reader.notices.contains(.roomKey(roomId: "!r:s", sessionId: good.sessionID)))
         #expect(try reader.text(event) == "x")
         #expect(try reader.session(good.sessionID)?.session.firstIndex == 0)
-        // It has opened what its owner has sent: no other takes its place.
+        // It has decrypted its owner's event: no other session replaces it.
         #expect(try reader.turn { try $0.importSessions([bad], from: .imported, &$1) } == 0)
         #expect(try reader.text(event) == "x")
     }
 
-    /// Two false ones, of which the second begins earlier than the right one.
+    /// Two false keys; the second begins earlier than the right one.
     @Test func aFalseKeyThatBeginsEarlierDoesNotTakeTheRightOnesPlace() throws {
         _ = try alice.send("first", to: room)
         let all = try #require(try alice.turn { try $0.exportSessions(&$1) }.first)
@@ -109,7 +109,7 @@ import Testing
         #expect(try reader.text(event) == "x")
     }
 
-    /// Others would be given what is worth nothing.
+    /// Other devices would receive worthless keys.
     @Test func aKeyThatIsProvedWrongIsNotPassedOn() throws {
         let event = try alice.send("x", to: room)
         let good = try #require(try alice.turn { try $0.exportSessions(&$1) }.first)
@@ -125,7 +125,7 @@ import Testing
         #expect(try reader.turn { try $0.exportSessions(&$1) }.count == 1)
     }
 
-    /// Another ratchet under the id of a real session.
+    /// Another ratchet under the ID of a real session.
     private func falseKey(for good: ExportedSession, index: UInt32) throws -> ExportedSession {
         let bytes = good.sessionKey.withUnsafeBytes { Array($0) }
         let number = (0..<4).reversed().map { UInt8(truncatingIfNeeded: index >> (8 * $0)) }
@@ -135,7 +135,7 @@ import Testing
             isSharedHistory: true)
     }
 
-    // MARK: Events that wait
+    // MARK: Pending events
 
     private func wait(_ count: Int, of user: String = "@eve:s", in roomId: String = "!r:s", for session: String) throws
     {
@@ -158,13 +158,13 @@ import Testing
         try bob.turn { try $0.takeWaiting(roomId: roomId, sessionId: session, &$1) }.count
     }
 
-    /// Each costs its sender nothing.
+    /// Such events cost their sender nothing.
     @Test func eventsThatWaitForKeysAreBoundedForEachSenderInARoom() throws {
         try wait(15_000, for: "a")
         try wait(15_000, for: "b")
         try wait(10, of: "@alice:s", for: "a")
         try wait(10, in: "!other:s", for: "c")
-        try wait(10, in: "!other:s", for: "c")  // the same
+        try wait(10, in: "!other:s", for: "c")  // the same again
         #expect(try waiting(for: "b") == 5_000)
         #expect(try waiting(for: "c", in: "!other:s") == 10)
         try wait(5_001, for: "d")
@@ -199,14 +199,14 @@ import Testing
         let event = try alice.send("x", to: room)
         try bob.sync()
         bob.takeNotices()
-        // A message to the device that is encrypted as one of a room.
+        // A message to the device, encrypted like one of a room.
         server.inject(
             object { writer in
                 writer.add("type", "m.room.encrypted")
                 writer.add("sender", "@alice:s")
                 writer.add("content", event.content)
             }, to: bob.address)
-        // And one in clear.
+        // And an unencrypted one.
         let session = OutboundGroupSession(random: .system)
         let key = object { writer in
             writer.add("algorithm", Algorithm.megolm)
@@ -248,7 +248,7 @@ import Testing
         server.inject(refusal, to: bob.address)
         try bob.sync()
         #expect(try bob.text(event) == "x")
-        // Of somebody else it does not even explain.
+        // It does not even explain another user's event.
         let other = try alice.send("y", to: RoomToEncrypt.room("@alice:s"))
         #expect(try bob.failure(other) == .unknownSession)
         let requests = server.requests.count
@@ -257,7 +257,7 @@ import Testing
         #expect(server.requests.count == requests)
     }
 
-    /// `olm_payload_refused` of events.json: what was inside of an Olm message, and whom it claims to be from.
+    /// `olm_payload_refused` of events.json: payloads of Olm messages, and their claimed senders.
     @Test func payloadsThatClaimToBeOfSomebodyElseAreRefused() throws {
         let vectors = Vectors.file("events")
         for vector in try vectors.list("olm_payload_refused") {
@@ -277,7 +277,7 @@ import Testing
             turn.notices = []
             do {
                 try machine.receive(payload, from: try event.text("sender"), senderKey, &turn)
-                // What is unknown waits, and is dropped when the server does not name it.
+                // Keys of unknown devices are pending, and dropped when the server does not list the devices.
                 #expect(!turn.notices.contains { if case .roomKey = $0 { true } else { false } }, "\(name)")
                 try machine.releaseHeldMessages(of: try event.text("sender"), isFinal: true, &turn)
                 guard case .dropped(_, _, let error) = turn.notices.last else {
@@ -305,7 +305,7 @@ import Testing
         return try DeviceKeys(stored: json, user: "@alice:hs.test", device: "ALICEDEV")
     }
 
-    /// The exchange of events.json: a room key that vodozemac sent, and a message that it opens.
+    /// The exchange of events.json: a room key sent by vodozemac, and a message that it decrypts.
     @Test func aForeignExchangeIsRead() throws {
         let vectors = Vectors.file("events")
         let records = MemoryRecords()
@@ -323,7 +323,7 @@ import Testing
             isState: false, content: try room.value("content"))
         let clear = try machine.decrypt(event, &turn).get()
         #expect(clear["content"]?["body"]?.string == "hello")
-        // Nobody but the device itself has named it.
+        // Only the device itself has named it.
         let shield = try machine.shield(
             roomId: event.roomId, sessionId: event.content["session_id"]?.string ?? "", &turn)
         #expect(shield == .unsignedDevice)
@@ -331,7 +331,7 @@ import Testing
 }
 
 extension JSONView {
-    /// The content of an encrypted event as a server changes it.
+    /// The content of an encrypted event as a server alters it.
     fileprivate func with(ciphertext change: (inout [UInt8]) -> Void) throws -> JSONView {
         var bytes = try UnpaddedBase64.decode(self["ciphertext"]?.string ?? "")
         change(&bytes)

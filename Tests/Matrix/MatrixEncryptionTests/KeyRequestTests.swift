@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Keys of rooms that devices ask each other for.
+/// Room keys that devices request from each other.
 @Suite struct KeyRequestTests {
     private let server = KeyServer()
     private let (alice, bob): (TestDevice, TestDevice)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    // MARK: Asking
+    // MARK: Requesting
 
     @Test func aVerifiedDeviceIsGivenWhatWasSaidBefore() throws {
         let event = try bob.send("before", to: room)
@@ -44,7 +44,7 @@ import Testing
         try second.pump()
         let asked = alice.waitingMessages("m.room_key_request")
         #expect(asked.count == 1)
-        // Older clients look for the session by it.
+        // Older clients use it to find the session.
         let senderKey = asked.first?["content"]?["body"]?["sender_key"]?.string
         #expect(senderKey == bob.machine.account.curve25519.publicKey.base64)
         try alice.sync()
@@ -55,7 +55,7 @@ import Testing
         let record = try #require(try second.session(event.sessionId))
         #expect(record.source == .forwarded && record.user == "@bob:s")
         #expect(record.forwarders == [alice.machine.account.curve25519.publicKey])
-        // It came, and nobody needs to send it any more.
+        // The key has arrived, so the request is cancelled.
         let requests = alice.waitingMessages("m.room_key_request").compactMap { $0["content"]?["action"]?.string }
         #expect(requests == ["request_cancellation"])
         try second.restart()
@@ -97,7 +97,7 @@ import Testing
         #expect(try second.text(event) == "x")
     }
 
-    /// Anybody in the room may send an event that names the session.
+    /// Any member of the room may send an event that names the session.
     @Test func whatAnEventClaimsOfItsSendersKeyIsNotPassedOn() throws {
         let event = try bob.send("x", to: room)
         try alice.sync()
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// They did not name the sender's key.
+    /// Those records lack the sender's key.
     @Test func whatAnEarlierVersionHasNotedIsStillSought() throws {
         let event = try bob.send("x", to: room)
         let second = try alice.second()
@@ -156,7 +156,7 @@ import Testing
         try alice.sync()
         try alice.verify(second)
         #expect(try alice.text(event) == "x")
-        try second.sync()  // the answer to what was asked once there was somebody to ask
+        try second.sync()  // the answer to the request that was made once there was a device to ask
         #expect(try second.text(event) == "x")
     }
 
@@ -188,7 +188,7 @@ import Testing
             })
     }
 
-    // MARK: Taking
+    // MARK: Receiving
 
     @Test(.rule("R22")) func aKeyThatNobodyHasAskedForIsDropped() throws {
         let second = try alice.second()
@@ -214,7 +214,7 @@ import Testing
             #expect(second.dropped == [.untrusted], "\(sender.address)")
             #expect(try second.session(session.sessionID) == nil)
         }
-        // The request is open still.
+        // The request is still open.
         try alice.sendSecretly("m.forwarded_room_key", forwarded(session), to: second)
         try second.sync()
         #expect(try second.session(session.sessionID)?.source == .forwarded)
@@ -235,7 +235,7 @@ import Testing
         #expect(second.dropped == [.unasked])
     }
 
-    /// Nobody has claimed the session when it came.
+    /// The session had no known owner when it arrived.
     @Test(.rule("R19")) func aMessageOfAnotherThanTheOwnerIsRefused_alsoWhenTheOwnerIsKnownLater() throws {
         let event = try bob.send("x", to: room)
         try alice.sync()
@@ -271,7 +271,7 @@ import Testing
         #expect(try second.session(sessions[0].sessionID) == nil)
     }
 
-    /// A forwarded key proves nothing: it may be made up for the id of a session that came from its owner.
+    /// A forwarded key proves nothing: it may be forged for the ID of a session that came from its owner.
     @Test func aForgedEarlierKeyDoesNotTakeTheOwnersPlace() throws {
         _ = try bob.send("first", to: room)
         let second = try alice.second()
@@ -296,7 +296,7 @@ import Testing
         #expect(try second.session(next.sessionId)?.session.firstIndex == 1)
     }
 
-    /// Whoever can make our identity look another one gets no key by it.
+    /// An attacker who can replace our identity gets no keys.
     @Test(.rule("R32")) func afterAResetByTheServerNobodyIsAnswered() throws {
         let event = try bob.send("x", to: room)
         try alice.sync()
@@ -385,7 +385,7 @@ import Testing
         let key = try UnpaddedBase64.decodeSecret(forward.value("content").text("session_key"))
         #expect(try InboundGroupSession(exported: key).firstIndex == 1)
         try carol.sync()
-        #expect(carol.dropped == [.untrusted])  // which takes keys from devices of its own only
+        #expect(carol.dropped == [.untrusted])  // only accepts keys from its own devices
     }
 
     @Test func questionsOfStrangersAreNotKept_andAnotherKeyThanThenGetsNothing() throws {
@@ -415,7 +415,7 @@ import Testing
         }
     }
 
-    /// What is inside of a message that lies at the server.
+    /// The decrypted content of a message that is pending at the server.
     private func opened(_ content: JSONView, by device: TestDevice) throws -> JSONView {
         let key = try Curve25519PublicKey(base64: content.text("sender_key"))
         let box = try #require(content["ciphertext"]?[device.machine.account.curve25519.publicKey.base64])
@@ -452,7 +452,7 @@ import Testing
                 "m.room_key_request", from: "@alice:s", keyRequest(session.sessionID, from: "A2", id: "\(number)"))
         }
         try second.sync()
-        alice.now += 3_600_000  // secrets were answers, too
+        alice.now += 3_600_000  // secrets count as answers, too
         try alice.sync()
         #expect(second.waitingMessages("m.room.encrypted").count == 100)
         try alice.restart()
@@ -478,7 +478,7 @@ import Testing
         try alice.sync()
         #expect(try alice.turn { try $1.records.values(QuestionRecord.self).count } == 1_000)
         #expect(second.waitingMessages("m.room.encrypted").count == 1)
-        // After a day they are forgotten.
+        // Requests expire after a day.
         alice.now += 86_400_000
         for id in ["new", "newer"] {
             alice.inject("m.room_key_request", from: "@alice:s", keyRequest(event.sessionId, from: "X", id: id))

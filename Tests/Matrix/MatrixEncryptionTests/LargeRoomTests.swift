@@ -7,7 +7,7 @@ import Testing
 
 /// The first message in a room with many devices.
 @Suite struct LargeRoomTests {
-    /// A device that only has its keys on a server.
+    /// Adds a device that only has its keys on a server.
     private static func addDevice(_ address: DeviceAddress, to server: KeyServer) throws {
         let fingerprint = Ed25519KeyPair(random: .system)
         let keys = try DeviceKeys(
@@ -21,7 +21,7 @@ import Testing
         server.devices[address]?.oneTimeKeys = [("signed_curve25519:AAAA", oneTimeKey)]
     }
 
-    /// The requests that come before a first message to as many devices, two a user, and the CPU time of it.
+    /// The requests before a first message to `count` devices, two per user, and its CPU time.
     private static func firstMessage(toDevices count: Int) throws -> (requests: [KeyServer.Request], time: Duration) {
         let server = KeyServer()
         let alice = try TestDevice("@alice:s", "A", on: server)
@@ -50,8 +50,8 @@ import Testing
         #expect(claims == 1)
         #expect(messages == 4)
         #expect(time < .seconds(10), "\(time)")
-        // 8.06 times as many take 8.1 to 8.5 times the time. As long as the answers to queries and claims were looked through
-        // once for each user and device, it was 17.7 times.
+        // 8.06 times as many devices take 8.1 to 8.5 times as long. Searching the answers to queries and claims once
+        // for each user and device took 17.7 times as long.
         let few = try Self.firstMessage(toDevices: 124).time
         #expect(time < few * 12, "\(time) for 1,000, \(few) for 124")
     }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Ratchet keys that are none: whoever answers with one gets a secret that everybody knows (R1).
+/// Low-order ratchet keys: answering with one makes the shared secret public (R1).
 @Suite struct LowOrderKeyTests {
     private let zero = Curve25519PublicKey(wellFormed: [UInt8](repeating: 0, count: 32))
 
-    /// A message that opens a session, with such a key inside.
+    /// A message that opens a session and contains such a key.
     private func message(
         from identity: Curve25519KeyPair, to receiver: Curve25519PublicKey, _ oneTime: Curve25519PublicKey
     ) throws -> (OlmPreKeyMessage, secret: SecretBytes) {
@@ -31,14 +31,14 @@ import Testing
         let peer = Curve25519KeyPair(random: .system)
         let (message, secret) = try message(from: peer, to: account.curve25519.publicKey, oneTime)
         var session = try OlmSession(opened: message, sharedSecret: secret)
-        #expect(try session.decrypt(.normal(Array(message.inner))) == SecretBytes("{}".utf8))  // it would be read
+        #expect(try session.decrypt(.normal(Array(message.inner))) == SecretBytes("{}".utf8))  // readable
         #expect(throws: EncryptionError.lowOrder) {
             try account.inboundSession(from: message, senderKey: peer.publicKey)
         }
         #expect(account.unpublishedOneTimeKeys.count == 1)
     }
 
-    /// One that is stored already keeps nobody else from getting keys.
+    /// A stored channel with such a key does not block keys for other devices.
     @Test(.rule("R1")) func aChannelThatCannotAnswerIsGivenUp() throws {
         let server = KeyServer()
         let (alice, bob) = (

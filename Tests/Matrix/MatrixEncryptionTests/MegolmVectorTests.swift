@@ -4,7 +4,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// `Fixtures/matrix-encryption/megolm.json`: one session that vodozemac made, at 17 indices.
+/// `Fixtures/matrix-encryption/megolm.json`: one vodozemac session at 17 indices.
 @Suite struct MegolmVectorTests {
     private static let vectors = Vectors.file("megolm")
 
@@ -68,11 +68,11 @@ import Testing
         guard index > 0 else { return }
         let first = try Self.message(Self.vectors.list("at")[0])
         #expect(throws: EncryptionError.index) { try late.decrypt(first) }
-        #expect(try session.decrypt(first) == SecretBytes("message 0 ✓".utf8))  // behind the latest
+        #expect(try session.decrypt(first) == SecretBytes("message 0 ✓".utf8))  // older than the latest
     }
 
     @Test(.rule("R8")) func aLeapIsShort() throws {
-        // The most hashes: every part steps 255 times.
+        // The maximum number of hashes: every part steps 255 times.
         let time = try cpuTime {
             for _ in 0..<20 {
                 var ratchet = start

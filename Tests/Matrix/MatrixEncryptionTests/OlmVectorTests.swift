@@ -4,11 +4,11 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// `Fixtures/matrix-encryption/olm.json`: conversations that vodozemac took part in.
+/// `Fixtures/matrix-encryption/olm.json`: conversations with vodozemac.
 @Suite struct OlmVectorTests {
     private static let vectors = Vectors.file("olm")
 
-    /// Bytes that a test has chosen, in their order.
+    /// A source that returns the test's bytes in order.
     static func chosen(_ bytes: [UInt8]) -> RandomSource {
         RandomSource { buffer in buffer.copyBytes(from: bytes.prefix(buffer.count)) }
     }
@@ -37,13 +37,13 @@ import Testing
         }
     }
 
-    /// As a damaged store may have it.
+    /// As in a damaged store.
     @Test func aRootOfAnotherLengthIsRefused() throws {
         let (alice, bob) = (OlmAccount(random: .system), Curve25519KeyPair(random: .system).publicKey)
         let session = try alice.outboundSession(identityKey: bob, oneTimeKey: bob, random: .system)
         var state = session.state.withUnsafeBytes { Array($0) }
         #expect(try OlmSession(state: SecretBytes(state)) == session)
-        // Behind the version and three keys with their lengths.
+        // After the version and three keys with their lengths.
         let root = 1 + 3 * 33
         #expect(state[root] == 32)
         state.insert(contentsOf: repeatElement(0, count: 33), at: root + 1)
@@ -107,7 +107,7 @@ private struct OlmConversation {
         case "flip_every_byte": try flipEveryByte(of: try message(step), by, name)
         default: Issue.record("unknown step in \(name)")
         }
-        // What is stored is read back.
+        // Stored sessions are loaded again.
         if let session = sessions[by] { sessions[by] = try OlmSession(state: session.state) }
         if let account = accounts[by] { #expect(try OlmAccount(state: account.state) == account) }
     }
@@ -163,7 +163,7 @@ private struct OlmConversation {
 }
 
 extension OlmAccount {
-    /// One of a vector, with keys that are known.
+    /// A conversation from a vector, with known keys.
     init(_ vector: JSONView) throws {
         self.init(
             ed25519: try Ed25519KeyPair(seed: SecretBytes(vector.hex("ed25519_seed"))),

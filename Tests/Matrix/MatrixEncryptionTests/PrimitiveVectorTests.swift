@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Each character of each place.
+    /// Tries each character at each position.
     @Test func everyOtherCharacterIsRefused() {
         let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".unicodeScalars)
         for value in UInt8.min...UInt8.max {
@@ -56,7 +56,7 @@ import Testing
             #expect(throws: EncryptionError.varint, "\(text)") { try Varint.read(bytes[...], at: &position) }
         }
         var position = 0
-        #expect(try Varint.read([0x80, 0x00], at: &position) == 0)  // longer than it must be
+        #expect(try Varint.read([0x80, 0x00], at: &position) == 0)  // not the shortest form
     }
 
     @Test func keysAreDerived() throws {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// How long it takes nobody measures here: codes are compared as ``SecretBytes``, whose `==` is libsodium's.
+    /// Timing is not measured: codes are compared as ``SecretBytes``, whose `==` is libsodium's.
     @Test(.rule("R2")) func codesOfAnotherLengthAreRefused() {
         let (key, message) = (SecretBytes([1]), [2, 3] as [UInt8])
         let code = KeyDerivation.hmac(key: key, message).withUnsafeBytes { Array($0) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What a step has changed, on top of what is stored.
+/// Changes of a step on top of the stored records.
 @Suite struct RecordsTests {
     private let store = MemoryRecords()
 
@@ -28,7 +28,7 @@ import Testing
         #expect(try texts(&later, "s") == ["c=again"])
     }
 
-    /// Whoever takes fifty thousand keys in a step looks into fifty thousand scopes.
+    /// A step that receives fifty thousand keys reads fifty thousand scopes.
     @Test func aLookIntoAScopeCostsNothingForWhatElseHasChanged() throws {
         func time(_ changes: Int) throws -> Duration {
             var records = Records(store)
@@ -37,7 +37,7 @@ import Testing
                 for number in 0..<200 { _ = try texts(&records, "\(number % changes)") }
             }
         }
-        _ = try time(100)  // whatever the first call costs
+        _ = try time(100)  // excludes the cost of the first call
         let (few, many) = (try time(100), try time(50_000))
         #expect(many < few * 20, "\(few), then \(many)")
     }

@@ -70,13 +70,13 @@ import Testing
         let opened = try RecoveryStorageKey(opening: { data[$0] }, with: key.recoveryKey)
         #expect(!opened.isChecked)
         #expect(throws: EncryptionError.untrusted) { try alice.turn { try $0.storeSecrets(under: opened, &$1) } }
-        // Reading does no harm: what comes out is checked.
+        // Reading is harmless: the result is validated.
         let second = try TestDevice("@alice:s", "A2", on: server)
         let result = try second.turn { try $0.takeSecrets(from: { data[$0] }, with: opened, &$1) }
         #expect(result.taken.count == 3)
     }
 
-    /// Whatever is written when the writing breaks off, the key that is named opens all of it.
+    /// Whenever writing is interrupted, the named key decrypts everything.
     @Test func aRecoveryIsReplacedWithoutAGap() throws {
         let former = try RecoveryStorageKey(random: .system)
         var data = try stored(under: former)

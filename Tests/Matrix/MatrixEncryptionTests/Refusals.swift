@@ -3,7 +3,7 @@ import MatrixEncryption
 import Synchronization
 import Testing
 
-/// Expects that a body is refused for the reason that a vector names, or for any if it names none.
+/// Expects a body to be rejected with the error named in a vector, or with any error if it names none.
 func expectRefusal(
     _ vector: JSONView, _ name: String, at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
 ) throws {
@@ -16,7 +16,7 @@ func expectRefusal(
 }
 
 extension RandomSource {
-    /// Gives these bytes, in this order, then zeros.
+    /// A source that returns these bytes in order, then zeros.
     static func fixed(_ bytes: [UInt8]...) -> RandomSource {
         let rest = Mutex(ArraySlice(bytes.flatMap(\.self)))
         return RandomSource { buffer in
@@ -29,7 +29,7 @@ extension RandomSource {
 }
 
 extension [UInt8] {
-    /// As long as asked for, from a generator that gives the same in every run.
+    /// `count` bytes from a generator that repeats its values in every run.
     static func random(_ count: Int, using generator: inout some RandomNumberGenerator) -> [UInt8] {
         (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Secrets that devices of a user give each other.
+/// Secrets shared between a user's devices.
 @Suite struct SecretSharingTests {
     private let server = KeyServer()
     private let alice: TestDevice
@@ -63,7 +63,7 @@ import Testing
         for (number, name) in names.enumerated() {
             alice.inject("m.secret.request", from: "@alice:s", request(name, from: "A2", id: "\(number)"))
             alice.inject("m.secret.request", from: "@bob:s", request(name, from: "B", id: "\(number)"))
-            // Of another user who names our device.
+            // From another user who names our device.
             alice.inject("m.secret.request", from: "@bob:s", request(name, from: "A2", id: "b\(number)"))
         }
         let requests = server.requests.count
@@ -71,7 +71,7 @@ import Testing
         try alice.sync()
         #expect(server.messages(to: second.address).isEmpty && server.messages(to: bob.address).isEmpty)
         #expect(server.requests.count == requests)
-        // Unknown names of a device that is verified.
+        // Unknown names from a verified device.
         try alice.verify(second)
         try second.sync()
         for name in ["m.other", "", "m.megolm_backup.v1\u{301}"] {

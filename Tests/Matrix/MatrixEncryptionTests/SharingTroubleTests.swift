@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Who is given keys when networks fail, and when servers leave things out.
+/// Key delivery when networks fail and when servers omit things.
 @Suite struct SharingTroubleTests {
     private let server = KeyServer()
     private let (alice, bob): (TestDevice, TestDevice)
@@ -20,7 +20,7 @@ import Testing
         try alice.turn { try $0.prepare(room, hasWaited: hasWaited, &$1) } == .ready
     }
 
-    /// Sends all but claims, which fail on their way.
+    /// Sends all requests except claims, which fail.
     private func pumpWithoutClaims() throws {
         for request in try alice.turn({ try $0.requests(&$1) }) {
             if case .claimKeys = request.call {
@@ -37,14 +37,14 @@ import Testing
         try pumpWithoutClaims()
         #expect(try !isReady(hasWaited: false))
         try pumpWithoutClaims()
-        #expect(try isReady(hasWaited: true))  // nobody waits longer than that
+        #expect(try isReady(hasWaited: true))  // the maximum wait is over
         alice.now += 20_000
         let event = try alice.send("the network is back", to: room)
         try bob.sync()
         #expect(try bob.text(event) == "the network is back")
     }
 
-    /// Answers all but messages to devices, which fail with this.
+    /// Answers all requests except messages to devices, which fail with this code.
     private func pump(messagesFailWith code: String, isFinal: Bool, messages limit: Int = 0) throws {
         for request in try alice.turn({ try $0.requests(&$1) }) {
             let users = JSONView(Array(request.body.utf8))?["messages"]?.members ?? []
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// Whoever has waited long enough may do without those who give no keys, and never without keys that are on their way.
+    /// After a long wait, a message is sent without devices that provide no keys, but never while keys are being sent.
     @Test func aMessageAndAllAfterItWaitUntilTheirKeysAreOut() throws {
         for _ in 0..<2 {
             #expect(try !isReady(hasWaited: false))
@@ -75,10 +75,10 @@ import Testing
         try bob.sync()
         #expect(try bob.text(event) == "late, and readable")
         let messages = server.requests.count { if case .sendToDevice = $0.call { true } else { false } }
-        #expect(messages == 1)  // the same one again
+        #expect(messages == 1)  // a retry of the same message
     }
 
-    /// A claim that is not answered keeps nobody from those who can be reached.
+    /// An unanswered claim does not delay devices that can be reached.
     @Test func whoCanBeReachedIsGivenTheKeyWhileAClaimIsNotAnswered() throws {
         _ = try alice.send("first", to: room)
         let carol = try TestDevice("@carol:s", "C", on: server)
@@ -89,12 +89,12 @@ import Testing
         try pumpWithoutClaims()
         #expect(try alice.turn { try $0.prepare(all, hasWaited: false, &$1) } == .waiting)
         try pumpWithoutClaims()
-        #expect(try alice.turn { try $0.prepare(all, hasWaited: true, &$1) } == .waiting)  // Bob's key is on its way
+        #expect(try alice.turn { try $0.prepare(all, hasWaited: true, &$1) } == .waiting)  // Bob's key is being sent
         try pumpWithoutClaims()
         #expect(try alice.turn { try $0.prepare(all, hasWaited: true, &$1) } == .ready)
     }
 
-    /// Some servers take smaller requests than others.
+    /// Servers differ in the largest request that they accept.
     @Test(arguments: [0, 1, 3]) func messagesThatAreTooManyForTheServerAreSentInHalves(limit: Int) throws {
         let others = try (0..<9).map { try TestDevice("@bob:s", "B\($0)", on: server) }
         for device in others { try device.encryptRoom("!r:s") }
@@ -104,7 +104,7 @@ import Testing
             try pump(messagesFailWith: "M_TOO_LARGE", isFinal: true, messages: limit)
         }
         guard limit > 0 else {
-            // Not even one is taken.
+            // Not even a single message is accepted.
             #expect(throws: SharingError.notTaken(users: ["@bob:s"])) { try isReady(hasWaited: true) }
             return
         }
@@ -116,10 +116,10 @@ import Testing
         }
     }
 
-    /// Answers all but messages to devices, which the server refuses.
+    /// Answers all requests except messages to devices, which the server refuses.
     private func pumpRefusingMessages() throws { try pump(messagesFailWith: "M_FORBIDDEN", isFinal: true) }
 
-    /// Nobody could read it.
+    /// No recipient could read it.
     @Test func aMessageWhoseKeyTheServerRefusesIsNotSent_andTheKeyIsGivenBeforeTheNext() throws {
         for _ in 0..<3 {
             #expect(try !isReady(hasWaited: false))
@@ -128,14 +128,14 @@ import Testing
         for hasWaited in [false, true] {
             #expect(throws: SharingError.self) { try isReady(hasWaited: hasWaited) }
         }
-        #expect(try alice.turn { try $0.requests(&$1) }.isEmpty)  // not at once
+        #expect(try alice.turn { try $0.requests(&$1) }.isEmpty)  // not immediately
         alice.now += 10_001
         let event = try alice.send("tried again", to: room)
         try bob.sync()
         #expect(try bob.text(event) == "tried again")
     }
 
-    /// The server may have delivered what it says it has refused.
+    /// The server may have delivered a message that it claims to have refused.
     @Test(.rule("R16")) func whoseKeyWasRefusedCountsAsOneWhoHasIt() throws {
         for _ in 0..<3 {
             _ = try isReady(hasWaited: false)
@@ -144,7 +144,7 @@ import Testing
         let session = { try self.alice.turn { try $1.records.value(OutboundSessionRecord.self, key: "!r:s") } }
         let before = try #require(try session()).session.id
         alice.now += 10_001
-        // Bob is not in the room any more.
+        // Bob is no longer in the room.
         _ = try alice.send("without Bob", to: .room("@alice:s"))
         #expect(try session()?.session.id != before)
     }
@@ -163,7 +163,7 @@ import Testing
         #expect(try bob.text(event) == "an hour later")
     }
 
-    /// Without its owner's self-signing key nobody could tell whose a new device is.
+    /// Without the user's self-signing key, the owner of a new device cannot be verified.
     @Test(.rule("R32")) func aServerThatHidesAKeyOfAnIdentityGetsNoDeviceIn() throws {
         try bob.makeIdentity()
         _ = try alice.send("x", to: room)
@@ -178,7 +178,7 @@ import Testing
         #expect(try bob.text(event) == "not for Eve")
     }
 
-    /// Nobody has verified the user: their new devices read on, and the change is told.
+    /// The user was never verified: their new devices can read, and the change is reported.
     @Test func whoWasNeverVerifiedReadsOnWithANewIdentity() throws {
         try bob.makeIdentity()
         _ = try alice.send("x", to: room)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What anybody may send, and how much of it is kept.
+/// Messages that anyone can send, and the limits on what is kept of them.
 @Suite struct StrangerTests {
     private let server = KeyServer()
     private let (bob, eve): (TestDevice, TestDevice)
@@ -40,7 +40,7 @@ import Testing
         #expect(kept.values.reduce(0, +) == 100 && kept["!new129:s"] == 1 && kept["!new0:s"] == nil)
         #expect(try bob.turn { try $0.roomsWithSessions(&$1) }.count == 100)
         #expect(try bob.turn { try $0.sessionsToBackUp(&$1) } == 100)
-        // Rooms that are known have what they need, and others have their place.
+        // Known rooms keep all of their sessions, and others still have space.
         try bob.encryptRoom("!new129:s")
         try bob.know("@eve:s")
         for number in 0..<120 {
@@ -121,7 +121,7 @@ import Testing
 
     // MARK: Channels
 
-    /// A message of a device that nobody has heard of.
+    /// Sends a message from an unknown device.
     private func sendFromNowhere(_ account: OlmAccount, _ payload: JSONView) throws {
         let key = try #require(server.devices[bob.address]?.fallbackKey).key
         let signed = try SignedOneTimeKey(key, of: bob.machine.deviceKeys)
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    /// - Parameter device: Announces itself under this id; nil for one that does not.
+    /// - Parameter device: The ID under which the device announces itself; `nil` for none.
     private func payload(of account: OlmAccount, device: String?, recipient: String = "@bob:s") throws -> JSONView {
         let keys = try device.map {
             try DeviceKeys(
@@ -178,16 +178,16 @@ import Testing
     @Test func aChannelThatProvesNothingIsForgotten() throws {
         let accounts = (0..<3).map { _ in OlmAccount(random: .system) }
         try sendFromNowhere(accounts[0], payload(of: accounts[0], device: "E1", recipient: "@alice:s"))
-        try sendFromNowhere(accounts[1], payload(of: accounts[1], device: nil))  // waits for its device
+        try sendFromNowhere(accounts[1], payload(of: accounts[1], device: nil))  // pending until its device is known
         try sendFromNowhere(accounts[2], payload(of: accounts[2], device: "E3"))
         let sync = server.sync(bob.address)
         try bob.turn { try $0.receive(sync, &$1) }
         #expect(try accounts.map(channels) == [0, 1, 1])
-        try bob.pump()  // there is no such device
+        try bob.pump()  // the device does not exist
         #expect(try accounts.map(channels) == [0, 0, 1])
     }
 
-    /// It is sent again with the next message, as long as the sender has no answer.
+    /// The sender resends it with the next message until it gets an answer.
     @Test func aMessageThatIsRefusedForOurOwnBoundsIsAsIfItHadNeverCome() throws {
         let account = OlmAccount(random: .system)
         let key = try #require(server.devices[bob.address]?.oneTimeKeys.first?.key)
@@ -212,7 +212,7 @@ import Testing
         try bob.turn { try $0.receive(encrypted(second, of: account), &$1) }
         #expect(bob.dropped.isEmpty)
         #expect(try channels(with: account) == 1)
-        // Nor does a server that does not answer prove anything.
+        // An unresponsive server proves nothing either.
         bob.now += 10_001
         try bob.turn { try $0.releaseHeldMessages(of: "@eve:s", isFinal: false, &$1) }
         #expect(bob.dropped == [.unknownDevice])
@@ -228,7 +228,7 @@ import Testing
         let known = try bob.turn { try $1.records.values(DeviceRecord.self, scope: "@eve:s") }
         #expect(known.count { !$0.value.isListed } == 100)
         #expect(try accounts.map(channels).reduce(0, +) == 100)
-        // What is listed has its place.
+        // Listed devices are still accepted.
         let account = OlmAccount(random: .system)
         server.addDevice(DeviceAddress("@eve:s", "LISTED"))
         server.devices[DeviceAddress("@eve:s", "LISTED")]?.keys = try DeviceKeys(
@@ -241,7 +241,7 @@ import Testing
         #expect(bob.notices.contains { if case .toDevice = $0 { true } else { false } })
     }
 
-    // MARK: Sessions of rooms
+    // MARK: Room sessions
 
     private func receive(
         _ count: Int, of user: String, in roomId: String = "!r:s"
@@ -266,7 +266,7 @@ import Testing
         try bob.session(record.session.id, in: roomId) != nil
     }
 
-    /// A bot that makes a session for each message, and weeks of them at once.
+    /// A bot that makes a session for each message, delivering weeks of them at once.
     @Test func allThatAMemberHasSentMeanwhileIsKept() throws {
         try bob.know("@eve:s")
         for _ in 0..<620 { try eve.sendSecretly("m.room_key", roomKey("!r:s"), to: bob) }
@@ -290,7 +290,7 @@ import Testing
         #expect(try sessions()["!r:s"] ?? 0 <= 10_001)
     }
 
-    /// Whoever is in no room with us, under as many names as one likes.
+    /// An attacker who shares no room with us, under any number of names.
     @Test func sessionsOfUsersWhoAreInNoRoomAreBoundedInBytes() throws {
         try bob.know("@alice:s")
         let known = try receive(1, of: "@alice:s")[0]
@@ -300,13 +300,13 @@ import Testing
         #expect(try !isKept(first) && !isKept(records[0]))
         let kept = try records.filter { try isKept($0) }
         #expect((2_000...8_000).contains(kept.count), "\(kept.count)")
-        // Of one user they are fewer.
+        // The limit is lower for a single user.
         let flood = try receive(1_100, of: "@flood:s")
         #expect((900...1_000).contains(try flood.count { try isKept($0) }))
         #expect(try isKept(#require(flood.last)) && isKept(#require(records.last)))
     }
 
-    /// The first key of a new member comes before the event that tells of him.
+    /// A new member's first key arrives before the event that announces the member.
     @Test func sessionsOfAUserWhoTurnsOutToBeAMemberAreKept() throws {
         let early = try receive(1, of: "@eve:s")[0]
         try bob.know("@eve:s")
@@ -314,7 +314,7 @@ import Testing
         #expect(try isKept(early))
     }
 
-    // MARK: What is said in clear
+    // MARK: Unencrypted parts
 
     @Test(.rule("R38")) func aClearMessageInAnEncryptedRoomIsMarked() throws {
         func shield(_ type: String, isState: Bool = false, in roomId: String) throws -> MessageShield {
@@ -325,7 +325,7 @@ import Testing
         #expect(try shield("m.room.message", in: "!clear:s") == .none)
         #expect(try shield("m.room.topic", isState: true, in: "!r:s") == .none)
         for type in ["m.reaction", "m.room.redaction"] { #expect(try shield(type, in: "!r:s") == .none) }
-        // Never off again.
+        // Encryption is never turned off again.
         try bob.encryptRoom("!r:s", "{}")
         try bob.restart()
         #expect(try shield("m.room.message", in: "!r:s") == .sentInClear)
@@ -362,7 +362,7 @@ import Testing
         #expect(indices == [0, 1, 2])
     }
 
-    /// Only one that has other keys under the same ids means that the store is an old one.
+    /// Only a server with other keys under the same IDs means that the store is outdated.
     @Test func aServerThatHasOtherKeysIsGivenNoMore_andOneThatRefusesIsAskedAgain() throws {
         func uploadFails(_ code: String) throws -> Int {
             let before = bob.notices.count { $0 == .oneTimeKeysRefused }
@@ -385,7 +385,7 @@ import Testing
         #expect(try uploadFails("M_FORBIDDEN") == 0)
     }
 
-    /// A server that says it has kept none of the keys, or does not say, is not given new ones at once.
+    /// A server that claims to have kept none of the keys, or does not report a count, does not get new ones at once.
     @Test(arguments: [#"{"one_time_key_counts":{"signed_curve25519":0}}"#, "{}"])
     func aServerThatKeepsNoKeysIsNotGivenThemWithoutEnd(answer: String) throws {
         let alice = try TestDevice("@alice:s", "A", on: server)
@@ -398,7 +398,7 @@ import Testing
         server.loseKeys(of: alice.address)
         try alice.sync()
         #expect(uploads() == before + 1)
-        // It is tried again, ever more rarely.
+        // Uploads are retried at growing intervals.
         for _ in 0..<20 {
             alice.now += 15_001
             server.loseKeys(of: alice.address)

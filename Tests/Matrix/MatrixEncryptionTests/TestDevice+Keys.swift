@@ -4,9 +4,9 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What tests of keys that are passed on need of a device.
+/// Helpers for tests of forwarded keys.
 extension TestDevice {
-    /// Another device of the same user, which has not been verified.
+    /// Another device of the same user, not yet verified.
     func second(_ name: String = "A2") throws -> TestDevice {
         let device = try TestDevice(address.user, name, on: server)
         try device.encryptRoom("!r:s")
@@ -14,7 +14,7 @@ extension TestDevice {
         return device
     }
 
-    /// What both users do who compare emoji on two devices of theirs: this one has the private keys.
+    /// Verifies two devices of the same user as if the user had compared emoji; this one has the private keys.
     func verify(_ other: TestDevice) throws {
         try turn { try $0.signDevice(other.address.device, &$1) }
         try pump()
@@ -27,7 +27,7 @@ extension TestDevice {
         try sync()
     }
 
-    /// Sends something over a secure channel that the machine would not send.
+    /// Sends a message over a secure channel that the machine would not send.
     func sendSecretly(_ type: String, _ content: JSONView, to other: TestDevice) throws {
         let keys = other.machine.deviceKeys
         try know(other.address.user)
@@ -42,7 +42,7 @@ extension TestDevice {
         try pump()
     }
 
-    /// What the server says that some device has sent in clear.
+    /// Delivers an unencrypted message that the server attributes to a user.
     func inject(_ type: String, from user: String, _ content: JSONView) {
         let message = object { writer in
             writer.add("type", type)
@@ -56,7 +56,7 @@ extension TestDevice {
         try turn { try $1.records.value(scope: roomId, key: id) }
     }
 
-    /// Puts sessions of nobody in particular into the store.
+    /// Adds sessions without a known owner to the store.
     func makeSessions(_ count: Int, in roomId: String = "!r:s") throws -> [ExportedSession] {
         let sessions = try (0..<count).map { _ in
             let session = OutboundGroupSession(random: .system)
@@ -69,7 +69,7 @@ extension TestDevice {
         return sessions
     }
 
-    /// Messages that lie at the server for this device, by type; what is encrypted is not opened.
+    /// Messages of a type that are pending at the server for this device; encrypted ones are not decrypted.
     func waitingMessages(_ type: String) -> [JSONView] {
         server.messages(to: address).filter { $0["type"]?.string == type }
     }
@@ -105,7 +105,7 @@ extension TestDevice {
         }
     }
 
-    /// The private half that this device has, of whatever worth.
+    /// This device's private half of a secret, valid or not.
     func secret(_ name: SecretName) throws -> SecretBytes? {
         try turn { try $0.secret(name, &$1) }
     }
@@ -117,7 +117,7 @@ extension EncryptedEvent {
     var sessionId: String { content["session_id"]?.string ?? "" }
 }
 
-/// The content of a request for a room's key.
+/// The content of a room key request.
 func keyRequest(
     _ sessionId: String, from device: String, id: String = "request", roomId: String = "!r:s",
     action: String = "request"

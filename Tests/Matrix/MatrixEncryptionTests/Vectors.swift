@@ -3,7 +3,7 @@ import MatrixEncryption
 import TestSupport
 import Testing
 
-/// The values of `Fixtures/matrix-encryption`, which other implementations made or read back.
+/// The values of `Fixtures/matrix-encryption`, made or checked by other implementations.
 enum Vectors {
     static var primitives: JSONView { file("primitives") }
 
@@ -31,7 +31,7 @@ extension JSONView {
 
     func hex(_ key: String) throws -> [UInt8] { try Hexadecimal.bytes(try text(key)) }
 
-    /// Up to 2⁶⁴ − 1, which ``int`` does not reach.
+    /// Up to 2⁶⁴ − 1, beyond the range of ``int``.
     func wholeNumber(_ key: String) throws -> UInt64 {
         try #require(UInt64(try value(key).compactText))
     }

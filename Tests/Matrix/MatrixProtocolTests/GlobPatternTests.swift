@@ -36,7 +36,7 @@ import Testing
         #expect(matchesWords(pattern, text) == expected)
     }
 
-    /// A matcher that tries everything.
+    /// A brute-force matcher.
     private func slowlyMatches(_ pattern: Substring, _ text: Substring) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }
         if first == "*" {

@@ -33,7 +33,7 @@ struct MXErrorTests {
         #expect(parsed(body) == nil)
     }
 
-    /// The body before the header field, and never more than a day.
+    /// The body takes precedence over the header field; the maximum is a day.
     @Test(
         arguments: [
             ("", "3", .seconds(3)), (#","retry_after_ms":5"#, "3", .milliseconds(5)), ("", "soon", nil), ("", nil, nil),

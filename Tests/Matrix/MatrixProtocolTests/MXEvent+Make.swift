@@ -4,7 +4,7 @@ import JSONBytes
 @testable import MatrixProtocol
 
 extension MXEvent {
-    /// An event for tests.
+    /// Makes an event for tests.
     static func make(
         _ type: String = "m.room.message", _ content: [String: Any] = [:], id: String = "$e", sender: String = "@a:x",
         key: String? = nil, ts: UInt64 = 1, room: String? = "!r:x", unsigned: [String: Any]? = nil
@@ -39,7 +39,7 @@ extension MXEvent {
 }
 
 extension JSONView {
-    /// A JSON text that a test has written.
+    /// Parses a test's JSON text.
     init(text: String) throws {
         guard let view = JSONView(Array(text.utf8)) else { throw NotJSON() }
         self = view
@@ -49,7 +49,7 @@ extension JSONView {
 }
 
 extension MXRoomState {
-    /// The state of a room for tests.
+    /// A room state for tests.
     init(_ events: MXEvent...) {
         self.init(roomId: "!r:x", events: events)
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import MatrixProtocol
 
 @Suite struct MXRelationTests {
-    /// It would be in its own thread, and shown nowhere.
+    /// Such an event would be in its own thread, and shown nowhere.
     @Test(arguments: ["m.thread", "m.replace", "m.annotation"]) func noEventIsAboutItself(type: String) throws {
         let json = #"""
             {"type":"m.room.message","event_id":"$1","sender":"@a:s","content":{"msgtype":"m.text","body":"x",

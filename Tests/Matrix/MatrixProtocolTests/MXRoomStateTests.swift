@@ -189,7 +189,7 @@ import Testing
     }
 }
 
-/// Ids that Swift's texts take for one.
+/// IDs that are equal as Swift strings.
 struct LookalikeIdTests {
     private let ids = ["@\u{e9}:s", "@e\u{301}:s"]
 

@@ -72,7 +72,7 @@ import Testing
         #expect(Markdown.html(markdown) == html)
     }
 
-    /// Quotes are quotes up to the eighth level, text beyond.
+    /// Quotes are recognized up to the eighth level; deeper ones are text.
     @Test func quotesInQuotesAreBounded() {
         let (open, close) = (String(repeating: "<blockquote>", count: 8), String(repeating: "</blockquote>", count: 8))
         #expect(Markdown.html(String(repeating: ">", count: 8) + " a") == open + "a" + close)

@@ -55,7 +55,7 @@ import Testing
         #expect(try votes(events.reversed()) == [2, 1, 0])
         #expect(try counted(events).voterCount == 3)
         #expect(try counted(events).answers.map(\.isOwn) == [false, true, false])
-        // Of two at the same time, the greater id.
+        // Of two simultaneous votes, the one with the greater ID.
         #expect(try votes([try vote(["a"], id: "$2"), try vote(["b"], id: "$1")]) == [1, 0, 0])
     }
 

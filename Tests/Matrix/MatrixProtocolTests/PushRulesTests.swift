@@ -151,7 +151,7 @@ import Testing
             ("hello MÉ *ME*!", true), ("mé *me*", true), ("mé me", false), ("amé *me*", false), ("", false),
         ])
     func containsDisplayNameFindsTheNameAsWords(body: String, expected: Bool) throws {
-        // `é` is no word character: what is before it may be.
+        // `é` is not a word character: a word may end before it.
         let event = try message(body)
         #expect(try holds(#"{"kind":"contains_display_name"}"#, event) == expected)
     }

@@ -33,7 +33,7 @@ import Testing
 
     private func body(_ index: RelationIndex) -> String? { index.edited(original).contentJSON["body"]?.string }
 
-    /// A server can say anything in clear.
+    /// A server can claim anything in an unencrypted event.
     @Test mutating func whatWasEncryptedIsEditedOnlyByWhatWas() throws {
         let read = original.withDecrypted(original.json)
         let forged = try edit("forged", id: "$1", ts: 9)
@@ -229,7 +229,7 @@ import Testing
         #expect(body(index) == "kept")
     }
 
-    /// Neither do the events that they were about: nobody looks through them when something has to go.
+    /// Their target events do not delay eviction either: it does not search them.
     @Test mutating func eventsThatNothingIsSaidAboutAnyMoreAreForgotten() throws {
         index = RelationIndex(limit: 10)
         for number in 0..<200 {

@@ -26,7 +26,7 @@ struct RetryMachineTests {
         #expect(machine.connectionFailed(neverLeft: true, random: random) == .retry(after: .seconds(seconds)))
     }
 
-    /// No repeat begins once the operation is older than a minute.
+    /// No retry starts once the operation is a minute old.
     @Test(
         arguments: [
             (.seconds(5), 0, .retry(after: .seconds(5))), (nil, 0, .retry(after: .seconds(1))),

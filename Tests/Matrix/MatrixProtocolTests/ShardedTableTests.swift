@@ -10,7 +10,7 @@ struct ShardedTableTests {
         return table
     }
 
-    /// 256 values are in one part; one more makes many.
+    /// 256 values are in one shard; one more splits it.
     @Test(arguments: [0, 1, 255, 256, 257, 258, 5000])
     func itIsADictionary(count: Int) {
         var table = table(count)
@@ -26,7 +26,7 @@ struct ShardedTableTests {
         #expect(table.count == 0 && table.all.first { _ in true } == nil)
     }
 
-    /// A timeline gives its listeners the state before each event.
+    /// A timeline passes its listeners the state before each event.
     @Test func aCopyOfALargeTableIsChangedCheaply() {
         func cost(_ count: Int) -> Duration {
             let table = table(count)
@@ -38,7 +38,7 @@ struct ShardedTableTests {
                 }
             }
         }
-        // Four times as much is copied; all of it would be 256 times as much.
+        // About four times as much is copied; a full copy would be 256 times as much.
         #expect(cost(65_536) < cost(256) * 40)
     }
 }

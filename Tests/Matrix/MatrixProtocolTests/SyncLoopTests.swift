@@ -39,7 +39,7 @@ import Testing
         #expect(loop.answered(2, now: .at(31)) == [.synced, poll(3, .seconds(30))])
     }
 
-    /// The first request has 120 s, later ones 60 s until a ping and 30 s from there: of silence.
+    /// Silence limits: 120 s for the first request; for later ones 60 s until a ping, then 30 s after it.
     @Test(arguments: [false, true])
     mutating func anAnswerThatComesSlowlyIsNotGivenUp(isLater: Bool) {
         if isLater { run() } else { _ = loop.start(now: .start) }
@@ -52,7 +52,7 @@ import Testing
         #expect(silence.first == .cancelPoll)
     }
 
-    /// What is slow there is this process or its disk, not the homeserver.
+    /// The process or its disk is slow, not the homeserver.
     @Test(arguments: [false, true])
     mutating func onlyWhileARequestIsUnderWayDoesSilenceCount(isLater: Bool) {
         loop.sendsAtOnce = false
@@ -84,7 +84,7 @@ import Testing
         #expect(loop.timePassed(now: .at(130)).contains { if case .failed(.timedOut, _) = $0 { true } else { false } })
     }
 
-    /// It is whole, whatever becomes of the network.
+    /// The answer is complete, whatever happens to the network.
     @Test(arguments: [false, true])
     mutating func anAnswerThatIsAppliedIsNotAskedForAgain(isLater: Bool) {
         if isLater { run() } else { _ = loop.start(now: .start) }
@@ -177,7 +177,7 @@ import Testing
             ])
     }
 
-    /// A server that asks for an hour is asked again after five minutes: nobody would know that nothing comes.
+    /// A server that demands an hour is polled after five minutes: otherwise the silence would go unnoticed.
     @Test mutating func anErrorOfTheServersIsWaitedForFiveMinutesAtMost() {
         run()
         let refused = SyncLoop.Problem.refused(retryAfter: .seconds(3600))
@@ -276,10 +276,10 @@ import Testing
     }
 }
 
-/// A loop whose events return what they order.
+/// A loop whose events return its actions.
 private struct SyncScript {
     var loop: SyncLoop
-    /// Whether what is ordered is with the network at once.
+    /// Whether actions reach the network at once.
     var sendsAtOnce = true
 
     var isCatchingUp: Bool { loop.isCatchingUp }

@@ -56,7 +56,7 @@ import Testing
         #expect(sync.malformedParts == 0)
     }
 
-    /// No path is made of an id, and no room, that no server of Matrix can have given.
+    /// An ID that no Matrix server can have issued becomes neither a path nor a room.
     @Test(
         arguments: [
             "", "!", "../x", "r:x", "!a b:x", "!a\\u0000:x", "!a\\n:x", "!" + String(repeating: "x", count: 255),

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// A session as a source of events for the bindings of a client that is not connected to anything.
+/// A session as a source of events for the bindings of an unconnected client.
 @Suite(.overSockets)
 struct AttachedSessionTests {
     private let recorder = Recorder()
@@ -108,7 +108,7 @@ struct AttachedSessionTests {
         await scene.next(
             Sync.answer("s2", Sync.room(timeline: (1...5).map { Sync.message("$\($0)", "\($0)") })))
         #expect(await recorder.waitFor("message", count: 5))
-        // The poll that was under way is answered, and no other follows.
+        // The pending poll is answered, and no other follows.
         await scene.next(Sync.answer("s3"))
         #expect(await eventually { scene.session.state == .running })
         #expect(await !eventually(within: .milliseconds(100)) { scene.polls.last?.parameter("since") == "s3" })

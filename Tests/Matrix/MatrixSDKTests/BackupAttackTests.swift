@@ -9,10 +9,11 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What a homeserver can do about what it keeps for the user, backups and recovery, and what the whole client makes of it.
+/// What a homeserver can do to the data that it stores for the user, backups and recovery, and how the whole client
+/// reacts.
 @Suite(.overSockets)
 struct BackupAttackTests {
-    /// A session with a backup in which is the key of what Bob has said.
+    /// A session with a backup that contains the key of Bob's message.
     private func scene() async throws -> EncryptedScene {
         let scene = try await EncryptedScene(hasIdentity: true)
         try await scene.crypto.backup.createKeyBackupVersion()
@@ -22,7 +23,7 @@ struct BackupAttackTests {
         return scene
     }
 
-    /// Keys that the server has made, in a backup that it has made, under the same version.
+    /// A backup that the server made with keys of its own, under the same version.
     @Test(.rule("R34")) func aBackupWithAnotherKeyUnderTheSameVersionGivesAndGetsNothing() async throws {
         let scene = try await scene()
         let forged = OutboundGroupSession(random: .system)
@@ -49,7 +50,7 @@ struct BackupAttackTests {
         #expect(scene.home.server.requests("PUT", "v3/room_keys/keys").count == uploads)
     }
 
-    /// Between the question which backup there is and the download another one takes its place.
+    /// Another backup replaces it between the version check and the download.
     @Test(.rule("R34")) func aBackupThatIsSwappedDuringARestorationBringsNothing() async throws {
         let scene = try await scene()
         let forged = OutboundGroupSession(random: .system)
@@ -68,7 +69,7 @@ struct BackupAttackTests {
         #expect(restoration.imported == 0 && restoration.damaged == 1)
     }
 
-    /// The new one's key is not here.
+    /// This client lacks the new backup's key.
     @Test(.rule("R34")) func aRestorationEndsWhenAnotherBackupTakesThePlaceOfTheFirst() async throws {
         let scene = try await scene()
         let backup = try scene.crypto.backup
@@ -84,7 +85,7 @@ struct BackupAttackTests {
 
     // MARK: Recovery
 
-    /// The answer to a request is lost after the new key was named.
+    /// The answer to a request is lost after the new key was stored as the default.
     @Test func aRecoveryKeyThatWasNamedIsReturned_whateverFailsThen() async throws {
         let scene = try await EncryptedScene(hasIdentity: true)
         let server = scene.home.server
@@ -98,7 +99,7 @@ struct BackupAttackTests {
         #expect(result.recovered.contains("m.cross_signing.master") && result.refused.isEmpty)
     }
 
-    /// The user gives up while the server names it.
+    /// The user cancels while the server stores it.
     @Test func aRecoveryThatIsGivenUpInTheMiddleReturnsItsKey() async throws {
         let scene = try await EncryptedScene(hasIdentity: true)
         let named = "m.secret_storage.default_key"
@@ -118,7 +119,7 @@ struct BackupAttackTests {
         #expect(try await service.recoverSecrets(with: key).refused.isEmpty)
     }
 
-    /// One that was not named opens nothing, and must not be written down.
+    /// A key that was not stored as the default decrypts nothing, and must not be written down.
     @Test func aRecoveryKeyThatWasNotNamedIsNotReturned() async throws {
         let scene = try await EncryptedScene(hasIdentity: true)
         scene.home.server.on("PUT", "v3/user/*/account_data/m.secret_storage.default_key", .error(400, "M_UNKNOWN"))

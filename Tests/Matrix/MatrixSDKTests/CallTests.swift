@@ -9,12 +9,12 @@ import TestSupport
 import Testing
 import Transport
 
-/// What each call asks for, in the words of the specification.
+/// The requests of each call, as the specification writes them.
 @Suite(.overSockets)
 struct CallTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let call: @Sendable (MXRestClient) async throws -> Void
-        /// Method, path below `/_matrix/client/` and query, decoded.
+        /// The method, the path below `/_matrix/client/` and the query, decoded.
         let target: String
         let body: String
 
@@ -289,7 +289,7 @@ struct CallTests {
         }
     }
 
-    /// A create event as a whole, its content from an older server, also of a space, and a room without levels.
+    /// A whole create event, its content from an older server, one of a space, and a room without levels.
     @Test(arguments: [
         (
             #"{"type":"m.room.create","state_key":"","sender":"@a:s","content":{"room_version":"12"}}"#,

@@ -8,7 +8,8 @@ import SwiftMatrixSDK
 import TestSupport
 import Testing
 
-/// A session tells everything on its completion queue in one order: an answer never overtakes the events that it brought.
+/// A session delivers everything on its completion queue in one order: a result never overtakes the events that came
+/// with it.
 @Suite(.overSockets)
 struct CallbackOrderTests {
     /// The calls, in order.
@@ -26,7 +27,7 @@ struct CallbackOrderTests {
         NotificationCenter.default.addObserver(forName: name, object: session, queue: nil, using: body)
     }
 
-    /// A session with an own serial queue, which is busy until it is resumed.
+    /// A session with its own serial queue, blocked until it is resumed.
     private func started(_ events: Int) async throws -> (SessionScene, MXRoom, DispatchQueue) {
         let scene = try await SessionScene()
         let timeline = (0..<events).map { Sync.message("$\($0)") }
@@ -49,7 +50,7 @@ struct CallbackOrderTests {
         queue.suspend()
         for _ in 0..<10 { room.sendTextMessage("x") { _ in calls.add("sent") } }
         room.liveTimeline.paginate(5, direction: .backwards, onlyFromStore: true) { _ in calls.add("page") }
-        // Pages take turns: the first is over.
+        // Pages are loaded one at a time, so the first is complete.
         _ = try await room.liveTimeline.paginate(1, onlyFromStore: true)
         queue.resume()
         #expect(await eventually { calls.all.filter { $0 == "sent" }.count == 10 && calls.place("page") >= 0 })
@@ -96,7 +97,7 @@ struct CallbackOrderTests {
         func session(_ session: MXSession, didReceiveError error: any Error) { calls.add("delegate") }
     }
 
-    /// The delegate is on the main thread, and so are callbacks unless the program wants otherwise.
+    /// The delegate is called on the main thread, and so are callbacks by default.
     @MainActor
     @Test func theDelegateIsToldOfAFailureBeforeTheStartIs() async throws {
         let scene = try await SessionScene()
@@ -111,7 +112,7 @@ struct CallbackOrderTests {
         withExtendedLifetime(delegate) {}
     }
 
-    // MARK: Calls in order
+    // MARK: Order of calls
 
     @Test(.regression("older programs: setStore, then start at once"), arguments: 0..<10)
     func aStoreThatIsSetRightBeforeTheStartIsUsed(_: Int) async throws {
@@ -149,7 +150,7 @@ struct CallbackOrderTests {
         scene.session.start { _ in calls.add("start") }
         scene.session.pause()
         #expect(await eventually { calls.all.count == 2 && scene.session.state == .paused })
-        // However often the session syncs before it pauses, the sync in the background is answered, too.
+        // However often the session syncs before it pauses, the background sync is answered, too.
         scene.server.on("GET", "v3/sync", Sync.answer("s1"))
         let error = Lock<String?>("not called")
         scene.session.start { response in if response.isSuccess { calls.add("again") } }

@@ -3,7 +3,7 @@ import MatrixSDK
 import MatrixSessionTestSupport
 import Testing
 
-/// What an answer that begins behind the store tells.
+/// What an answer that begins after the stored position reports.
 @Suite struct CatchUpModelTests {
     private static let leaving = Sync.member("@a:s", "leave", id: "$leave")
 
@@ -25,7 +25,7 @@ import Testing
         #expect(try told([Self.leaving]) == ["left"])
     }
 
-    /// The store knows of neither the leaving nor the joining yet.
+    /// The store does not yet know that the room was left and joined again.
     @Test func aRoomThatWasLeftAndJoinedAgainHasAGapInItsTimeline() throws {
         var script = try ModelScript()
         try script.apply(Sync.room(state: Sync.members, timeline: [Sync.message("$1")]))

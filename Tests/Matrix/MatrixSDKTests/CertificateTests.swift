@@ -18,7 +18,7 @@ struct CertificateTests {
 
     @Test func aCertificateThatTheUserKnowsIsTrustedFromThenOn() async throws {
         let authority = try await CertificateAuthority()
-        defer { withExtendedLifetime(authority) {} }  // its files go with it
+        defer { withExtendedLifetime(authority) {} }  // keeps its files
         let leaf = try await authority.makeSelfSigned("IP:127.0.0.1")
         let server = try await FakeHomeserver.start(tls: leaf)
         server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":["!a"]}"#))
@@ -38,7 +38,7 @@ struct CertificateTests {
 
     @Test(arguments: [true, false]) func nothingIsSentToAServerThatIsNotTrusted(hasHandler: Bool) async throws {
         let authority = try await CertificateAuthority()
-        defer { withExtendedLifetime(authority) {} }  // its files go with it
+        defer { withExtendedLifetime(authority) {} }  // keeps its files
         let leaf = try await authority.makeSelfSigned("IP:127.0.0.1")
         let server = try await FakeHomeserver.start(tls: leaf)
         let refusing: @Sendable (Data) -> Bool = { _ in false }
@@ -49,10 +49,10 @@ struct CertificateTests {
         #expect(server.requests.isEmpty)
     }
 
-    /// Nor is the user asked about the certificate of a server with another key.
+    /// The user is not asked about a server certificate with another key either.
     @Test func aPinnedKeyIsTheOnlyOneThatIsTrusted() async throws {
         let authority = try await CertificateAuthority()
-        defer { withExtendedLifetime(authority) {} }  // its files go with it
+        defer { withExtendedLifetime(authority) {} }  // keeps its files
         let leaf = try await authority.makeSelfSigned("DNS:other.example")
         let server = try await FakeHomeserver.start(tls: leaf)
         server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":["!a"]}"#))
@@ -84,7 +84,7 @@ struct CertificateTests {
 
     @Test func trustingOneCertificateTrustsNoOther() async throws {
         let authority = try await CertificateAuthority()
-        defer { withExtendedLifetime(authority) {} }  // its files go with it
+        defer { withExtendedLifetime(authority) {} }  // keeps its files
         let server = try await FakeHomeserver.start(tls: authority.makeSelfSigned("IP:127.0.0.1"))
         server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":[]}"#))
         let other = try await FakeHomeserver.start(tls: authority.makeSelfSigned("IP:127.0.0.1"))

@@ -7,10 +7,10 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What the application must be told of encryption.
+/// Encryption problems that the application must learn of.
 @Suite(.overSockets)
 struct CryptoAlarmTests {
-    /// A session with a store in files.
+    /// A session with a file store.
     private func session(
         _ home: LyingHomeserver, in folder: URL, _ log: LogLines
     ) throws -> MXSession {

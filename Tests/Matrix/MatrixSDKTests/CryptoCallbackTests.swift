@@ -9,10 +9,10 @@ import SwiftMatrixSDK
 import TestSupport
 import Testing
 
-/// The callback forms of encryption give what the others give, each once, on the session's queue.
+/// The callback forms of encryption return the same results as the others, once each, on the session's queue.
 @Suite(.overSockets)
 struct CryptoCallbackTests {
-    /// What a call with a callback gives. One that called back twice would end the process.
+    /// The result of a call with a callback. A second callback would end the process.
     private func value<Value: Sendable>(
         _ start: (@escaping (MXResponse<Value>) -> Void) throws -> MXHTTPOperation
     ) async throws -> Value {

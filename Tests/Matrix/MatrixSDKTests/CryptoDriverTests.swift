@@ -3,7 +3,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// What the driver of encryption makes of answers.
+/// How the encryption driver interprets answers.
 @Suite struct CryptoDriverTests {
     @Test(
         arguments: [
@@ -15,7 +15,7 @@ import Testing
         #expect(CryptoDriver.isFinal(MXError(errcode: code, error: "", status: status)) == isFinal)
     }
 
-    /// Proxies say so without the code.
+    /// Proxies send the status without the code.
     @Test func whatIsTooLargeIsKnownByItsStatusToo() {
         #expect(CryptoDriver.code(of: MXError(errcode: "M_UNKNOWN", error: "", status: 413)) == "M_TOO_LARGE")
         #expect(CryptoDriver.code(of: MXError(errcode: "M_FORBIDDEN", error: "", status: 403)) == "M_FORBIDDEN")

@@ -8,7 +8,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// Calls of `MXCrypto` for programs that send and read by their own ways.
+/// Calls of `MXCrypto` for programs that send and read events themselves.
 @Suite(.overSockets)
 struct CryptoNamesTests {
     @Test func whatIsEncryptedHereIsReadByTheOthers_andSentInClearByNobody() async throws {
@@ -113,7 +113,7 @@ struct CryptoNamesTests {
         let sum = { @Sendable in
             try await scene.crypto.trustLevelSummary(forUserIds: ["@b:s", "@e:s"], forceDownload: true)
         }
-        // Until the signature has reached the homeserver, what comes from there lacks it.
+        // Until the homeserver has the signature, its answers lack it.
         #expect(await eventually { (try? await sum())?.trustedUsers == 1 })
         let summary = try await sum()
         #expect(summary.users == 2)

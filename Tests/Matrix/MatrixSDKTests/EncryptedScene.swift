@@ -9,7 +9,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// A session that encrypts, at a homeserver that lies. In its room are its user and Bob.
+/// A session that encrypts, on a lying homeserver. Its room contains its user and Bob.
 final class EncryptedScene: Sendable {
     let home: LyingHomeserver
     let session: MXSession
@@ -17,8 +17,8 @@ final class EncryptedScene: Sendable {
     private let heard = Lock<[MXEvent]>([])
 
     /// - Parameters:
-    ///   - hasIdentity: The session's user has cross-signing keys, and has verified Bob's.
-    ///   - isInRoom: Otherwise Bob is alone in it.
+    ///   - hasIdentity: Whether the session's user has cross-signing keys and has verified Bob's.
+    ///   - isInRoom: Whether the user is in the room; otherwise Bob is alone there.
     ///   - change: Changes the session's options.
     init(
         hasIdentity: Bool = false, isInRoom: Bool = true, change: (inout MXSessionOptions) -> Void = { _ in }
@@ -34,7 +34,7 @@ final class EncryptedScene: Sendable {
         options.errorDelay = .milliseconds(20)
         options.reconnectPolicy = .exponential(base: .milliseconds(5), maximumDelay: .milliseconds(50))
         options.logger = log.logger
-        options.keyPatience = .seconds(60)  // a busy machine is to leave nobody out
+        options.keyPatience = .seconds(60)  // a busy machine must not skip any device
         change(&options)
         session = MXSession(matrixRestClient: MXRestClient.make(home.server), options: options)
         _ = session.listenToEvents { [heard] event, _, _ in heard.withLock { $0.append(event) } }
@@ -61,10 +61,10 @@ final class EncryptedScene: Sendable {
 
     var room: MXRoom { get throws { try #require(session.room(withRoomId: "!r:s")) } }
 
-    /// The event as it was told last.
+    /// The event as last delivered.
     func heard(_ id: String) -> MXEvent? { heard.withLock { heard in heard.last { $0.eventId == id } } }
 
-    /// Waits until it is told, and is as it should be.
+    /// Waits until the event is delivered and satisfies `condition`.
     func hears(_ id: String, _ condition: @escaping @Sendable (MXEvent) -> Bool = { _ in true }) async -> Bool {
         await eventually { self.heard(id).map(condition) == true }
     }
@@ -77,7 +77,7 @@ final class EncryptedScene: Sendable {
         await hears(id) { $0.decryptionError == error && $0.body == nil }
     }
 
-    /// The server tells of it, and it is read.
+    /// Sends a message from Bob and waits until it is read.
     func bobSays(_ text: String, id: String? = nil, content: JSONView? = nil) async throws -> EncryptedEvent {
         let event = try home.with { world in
             let event = try world.say(text, by: world.bob, content: content)
@@ -88,7 +88,7 @@ final class EncryptedScene: Sendable {
         return event
     }
 
-    /// What a device reads of an event that the server has; nil if it cannot read it.
+    /// A device's text of an event on the server; `nil` if the device cannot read it.
     func reads(_ id: String, _ device: @escaping @Sendable (LyingHomeserver.World) -> TestDevice) throws -> String? {
         try home.with { world in
             let event = try #require(world.encrypted(id))
@@ -98,10 +98,10 @@ final class EncryptedScene: Sendable {
         }
     }
 
-    /// Whether the server knows it.
+    /// Whether the server has received the text.
     func hasLeaked(_ text: String) -> Bool { home.server.hasReceived(text) }
 
-    /// Returns when the client has heard of all that there is to hear.
+    /// Returns when the client has received everything.
     func isUpToDate() async throws {
         let id = try home.with { world in
             world.tell("m.room.topic", from: "@b:s", object { $0.add("topic", "now") }, stateKey: "")

@@ -9,7 +9,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What a homeserver can do about keys, devices and identities, and what the whole client makes of it.
+/// What a homeserver can do to keys, devices and identities, and how the whole client reacts.
 @Suite(.overSockets)
 struct EncryptionAttackTests {
     private let bob: @Sendable (LyingHomeserver.World) -> TestDevice = { $0.bob }
@@ -66,7 +66,7 @@ struct EncryptionAttackTests {
         #expect(try scene.crypto.shield(of: heard) == .unsignedDevice)
     }
 
-    /// Otherwise nobody who only listens is told of changes.
+    /// Otherwise a client that never sends would not learn of changes.
     @Test func membersAreKnownBeforeAnythingIsSent() async throws {
         let scene = try await EncryptedScene()
         try scene.home.with { world in
@@ -90,7 +90,7 @@ struct EncryptionAttackTests {
         #expect(!scene.hasLeaked("withheld-text"))
     }
 
-    /// The server says that somebody has joined whom nobody has invited.
+    /// The server claims that a user joined without an invitation.
     @Test(.rule("R16", "R32")) func aUserThatTheServerAddsIsTold_andReadsNothingFromBefore() async throws {
         let scene = try await EncryptedScene()
         let before = try await scene.room.sendTextMessage("before Eve")
@@ -107,7 +107,7 @@ struct EncryptionAttackTests {
         #expect(try scene.reads(last, bob) == "without Eve")
     }
 
-    /// Nobody tells of the devices of those with whom a room is not shared, which an invitation does not change.
+    /// Servers do not report devices of users without a shared room, and an invitation does not change that.
     @Test(.rule("R16")) func whoIsInvitedAgainIsAskedForHisDevicesAnew() async throws {
         let scene = try await EncryptedScene()
         try scene.home.with { $0.setMember("@e:s", "invite") }
@@ -132,7 +132,7 @@ struct EncryptionAttackTests {
             })
     }
 
-    /// One answer tells of both: the list of members is the same as before.
+    /// One answer reports both: the list of members is unchanged.
     @Test(.rule("R16")) func whoLeavesAndComesBackGetsAnotherKey() async throws {
         let scene = try await EncryptedScene()
         try scene.home.with { $0.setMember("@e:s") }
@@ -152,7 +152,7 @@ struct EncryptionAttackTests {
         #expect(sessions[0] != nil && sessions[0] != sessions[1])
     }
 
-    /// The answer has a gap, and says of Eve only how she stands now.
+    /// The answer has a gap, and only reports Eve's current membership.
     @Test(.rule("R16"), arguments: ["leave", "invite"])
     func whoIsNoMemberAfterAGapReadsNoMoreOfTheSession(membership: String) async throws {
         let scene = try await EncryptedScene()
@@ -174,7 +174,7 @@ struct EncryptionAttackTests {
         #expect(sessions[0] != nil && sessions[0] != sessions[1])
     }
 
-    /// Their ids say nothing of their order.
+    /// Their IDs do not reveal their order.
     @Test func eventsThatHaveWaitedForAKeyAreReadInTheirOrder() async throws {
         let scene = try await EncryptedScene()
         let read = Lock<[String]>([])
@@ -199,7 +199,7 @@ struct EncryptionAttackTests {
         scene.session.removeListener(listener)
     }
 
-    /// Nobody could read the message.
+    /// No recipient could read the message.
     @Test func aMessageWhoseKeysTheServerDoesNotTakeIsNotSent() async throws {
         let scene = try await EncryptedScene()
         try scene.home.with { $0.toDeviceRefusal = "M_FORBIDDEN" }
@@ -227,7 +227,7 @@ struct EncryptionAttackTests {
         #expect(sessions[0] != nil && sessions[0] != sessions[1])
     }
 
-    /// The invitation was left out of an answer that had too much to tell: it is found in the list of members.
+    /// A limited answer omitted the invitation, which is found in the list of members.
     @Test(.rule("R16")) func whoIsInvitedAgainUnseenGetsKeysForPresentDevices() async throws {
         let scene = try await EncryptedScene()
         let new = DeviceAddress("@e:s", "EVE2")
@@ -249,7 +249,7 @@ struct EncryptionAttackTests {
         #expect(scene.home.types(to: new) == ["m.room.encrypted"])
     }
 
-    /// The server keeps from the client that there is another device.
+    /// The server hides the existence of another device.
     @Test func aDeviceThatTheServerHidesIsKnownByWhatItSays_andMarked() async throws {
         let scene = try await EncryptedScene()
         _ = try await scene.bobSays("hello")
@@ -270,7 +270,7 @@ struct EncryptionAttackTests {
         #expect(await scene.hears(event.eventId, "hidden"))
         let heard = try #require(scene.heard(event.eventId))
         #expect(try scene.crypto.shield(of: heard) == .unsignedDevice)
-        // Nobody but itself has named it: it gets nothing.
+        // Only the device itself has named it, so it gets no key.
         let id = try await scene.room.sendTextMessage("answer")
         #expect(try scene.reads(id, bob) == "answer")
         #expect(
@@ -352,8 +352,8 @@ struct EncryptionAttackTests {
         #expect(!scene.hasLeaked("not-opened"))
     }
 
-    /// The server gives the same key of the client's to two devices: the second channel cannot be opened. The client opens
-    /// one itself, and what is said later is read.
+    /// The server gives one of the client's keys to two devices, so the second channel cannot be opened. The client
+    /// opens a new one, and later messages are readable.
     @Test func aOneTimeKeyThatIsGivenTwiceCostsOneMessage() async throws {
         let scene = try await EncryptedScene()
         try scene.home.with { world in
@@ -370,7 +370,7 @@ struct EncryptionAttackTests {
             return event
         }
         #expect(await scene.hears(lost.eventId, .unknownSession))
-        // A new channel, by which Eve knows that keys were lost.
+        // A new channel tells Eve that keys were lost.
         #expect(await scene.home.server.hasBeenAsked("PUT", "v3/sendToDevice/m.room.encrypted/*"))
         let next = try scene.home.with { world in
             let event = try world.say("found", by: world.eve, to: ["@a:s", "@b:s", "@e:s"])
@@ -380,7 +380,7 @@ struct EncryptionAttackTests {
         #expect(await scene.hears(next.eventId, "found"))
     }
 
-    /// Whatever the server says, keys are not made without end.
+    /// Whatever the server claims, the number of new keys is limited.
     @Test func aServerThatSaysThatItHasNoKeysIsNotGivenThemWithoutEnd() async throws {
         let scene = try await EncryptedScene()
         try scene.home.with { world in
@@ -392,7 +392,7 @@ struct EncryptionAttackTests {
         }
         let before = scene.home.server.requests("POST", "v3/keys/upload").count
         for _ in 0..<10 { try await scene.isUpToDate() }
-        // The next one waits.
+        // The next upload is delayed.
         #expect(scene.home.server.requests("POST", "v3/keys/upload").count <= before + 3)
     }
 }
@@ -400,7 +400,7 @@ struct EncryptionAttackTests {
 extension JSONView {
     static func string(_ text: String) -> JSONView { object { $0.add("text", text) }["text"] ?? .nothing }
 
-    /// A copy with another value at the end of a path; nil leaves it out.
+    /// A copy with another value at the end of a path; `nil` removes it.
     func with(_ path: ArraySlice<String>, _ value: JSONView?) -> JSONView {
         guard let first = path.first else { return value ?? .nothing }
         return object { writer in

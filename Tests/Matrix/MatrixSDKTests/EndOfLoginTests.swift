@@ -8,10 +8,10 @@ import Testing
 
 @testable import MatrixSDK
 
-/// What stays on the disk when a login ends: all of it after a soft logout, nothing after a hard one.
+/// Data on disk after a login ends: everything after a soft logout, nothing after a hard one.
 @Suite(.overSockets)
 struct EndOfLoginTests {
-    /// Who meets the end first.
+    /// The request that first meets the end of the login.
     enum Meeting: CaseIterable {
         case sync, anotherCall, callOfAPausedSession, refusedRefresh
     }
@@ -21,7 +21,7 @@ struct EndOfLoginTests {
         return paths.filter { $0.contains("sqlite") }
     }
 
-    /// A session with a message in a store on the disk, whose login has ended.
+    /// A session with a message in a store on disk, after the end of its login.
     private func scene(_ meeting: Meeting, isSoft: Bool, in folder: URL) async throws -> MXSession {
         let server = try await FakeHomeserver.start()
         let isOver = Lock(false)
@@ -78,7 +78,7 @@ struct EndOfLoginTests {
         #expect(!stored(in: folder).isEmpty)
     }
 
-    /// The homeserver ends the sync that waits before it answers the logout, or at the same time.
+    /// The homeserver ends the pending sync before it answers the logout, or at the same time.
     @Test @MainActor func whoLogsOutHearsOfNoFailure() async throws {
         let server = try await FakeHomeserver.start()
         let isOver = Lock(false)
@@ -151,7 +151,7 @@ struct EndOfLoginTests {
         #expect(scene.server.requests("POST", "v3/login").last?.json?["device_id"]?.string == "DEVICE")
     }
 
-    // MARK: Two of one account
+    // MARK: Two logins of one account
 
     @Test(arguments: ["a", "b"]) @MainActor
     func aSecondLoginIntoAFolderThatIsInUseIsRefused_beforeAnythingIsSent(user: String) async throws {
@@ -180,7 +180,7 @@ struct EndOfLoginTests {
     @Test @MainActor func theFirstOnesLogoutLeavesTheCredentialsOfAnother() async throws {
         let scene = try await ServiceScene()
         let first = try await scene.running()
-        // Of a program that knows nothing of locks.
+        // The file of a program without locks.
         var others = MXCredentials(homeServer: "https://s", userId: "@a:s", accessToken: "token-9")
         others.deviceId = "OTHER"
         try JSONEncoder().encode(others).write(to: scene.folder.appending(path: "credentials.json"))

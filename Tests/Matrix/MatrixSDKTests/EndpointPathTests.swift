@@ -6,7 +6,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// Ids, names, types and keys are one segment of a path each, or nothing is sent.
+/// IDs, names, types and keys each become one path segment, or nothing is sent.
 @Suite(.overSockets)
 struct EndpointPathTests {
     private static let calls: [@Sendable (MXRestClient, String) async throws -> Void] = [

@@ -7,14 +7,14 @@ import Testing
 
 @testable import MatrixSDK
 
-/// What is kept of an answer is small, however large the answer was: an event is a view of the bytes that it came with.
+/// Kept parts of an answer are small, however large the answer: an event is a view of the bytes that it arrived in.
 @Suite struct EventMemoryTests {
-    /// What makes an answer large, and is not kept by rooms.
+    /// Makes an answer large without being stored with rooms.
     private static let presence = #"""
         "presence":{"events":[{"type":"m.presence","sender":"@z:s","content":{"status_msg":"\#(
             String(repeating: "x", count: 200_000))"}}]}
         """#
-    /// Other rooms, which make the answer large.
+    /// Other rooms that make the answer large.
     private static let bulk = (0..<50).map { number in
         let message = Sync.message("$\(number)", String(repeating: "x", count: 2_000))
         return #""!\#(number):s":{"timeline":{"events":["# + message + "]}}"
@@ -54,7 +54,7 @@ import Testing
         #expect(isSmall(script.room?.accountData["m.tag"]))
     }
 
-    /// All of it is kept: bytes of their own for each event would only double it.
+    /// The whole answer is kept: separate bytes for each event would only double it.
     @Test func aFirstAnswerThatIsMostlyRoomsLivesOnAsOne() throws {
         let script = try applied(#"{"next_batch":"s","rooms":{\#(Self.room)}}"#, isFirst: true)
         let events = try script.store.events(in: "!r:s", before: nil, limit: 9)
@@ -75,7 +75,7 @@ import Testing
         #expect(timeline.events(before: nil, limit: 9).map { isSmall($0) } == [true, true, true])
     }
 
-    /// A store that is a file has the timelines: only the state is in memory.
+    /// A file store holds the timelines: only the state is in memory.
     @Test func beforeAFileNothingKeepsAFirstAnswer() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "first-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

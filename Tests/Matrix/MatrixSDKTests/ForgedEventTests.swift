@@ -9,7 +9,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What a homeserver can do about events of rooms and messages to devices, and what the whole client makes of it.
+/// What a homeserver can do to events of rooms and messages to devices, and how the whole client reacts.
 @Suite(.overSockets)
 struct ForgedEventTests {
     // MARK: Events of rooms
@@ -28,14 +28,14 @@ struct ForgedEventTests {
         }
         let causes: [MXDecryptionError] = [.replay, .senderMismatch, .unknownSession, .forbiddenContent]
         for (id, cause) in zip(copies, causes) { #expect(await scene.hears(id, cause), "\(id)") }
-        // The same event again is told no second time, and is read still.
+        // The same event is not delivered twice, and stays readable.
         try scene.home.with { world in _ = world.tell(real) }
         try await scene.isUpToDate()
         #expect(try scene.room.storedEvent(real.eventId)?.body == "only once")
         for id in copies { #expect(try scene.room.storedEvent(id)?.body == nil) }
     }
 
-    /// The server tells of the copy first, and of the real event then: it is shown once.
+    /// The server sends the copy before the real event; only one of them is shown.
     @Test(.rule("R37")) func ofAnEventAndItsCopyOneIsShown() async throws {
         let scene = try await EncryptedScene()
         let real = try scene.home.with { world in try world.say("once", by: world.bob) }
@@ -65,9 +65,9 @@ struct ForgedEventTests {
         #expect(try scene.room.storedEvent(second.eventId)?.body == "second")
     }
 
-    // MARK: Encryption that is denied
+    // MARK: Denied encryption
 
-    // MARK: Encryption that is denied
+    // MARK: Denied encryption
 
     @Test(.rule("R15", "R38")) func aRoomWhoseEncryptionTheServerTakesBackStaysEncrypted() async throws {
         let scene = try await EncryptedScene()
@@ -75,7 +75,7 @@ struct ForgedEventTests {
         try scene.home.with { $0.setEncryption(object { _ in }) }
         try await scene.isUpToDate()
         #expect(try scene.readsOwn(try await scene.room.sendTextMessage("two-secret"), "two-secret"))
-        // All begins anew, and nobody says a word of encryption any more.
+        // Everything starts over, and the server no longer mentions encryption.
         try scene.home.with { world in
             world.hiddenState = ["m.room.encryption"]
             world.stream += 1
@@ -83,7 +83,7 @@ struct ForgedEventTests {
         let clear = try scene.home.with { world in
             world.tell("m.room.message", from: "@b:s", object { $0.add("body", "in clear") })
         }
-        // What a first answer brings is news to nobody: no listener hears of it.
+        // Events of a first answer are not news: listeners do not receive them.
         #expect(await eventually { (try? scene.room.storedEvent(clear)) != nil })
         try await scene.isUpToDate()
         #expect(try scene.crypto.isRoomEncrypted("!r:s"))
@@ -119,7 +119,7 @@ struct ForgedEventTests {
         #expect(await scene.hears(ids[0], "forged"))
         #expect(await scene.hears(ids[1], .senderMismatch))
         #expect(await scene.hears(ids[2]))
-        // And one that is sent along with the event.
+        // And a bundled one.
         let bundle = object { writer in
             writer.add(
                 "m.relations",
@@ -144,7 +144,7 @@ struct ForgedEventTests {
         }
     }
 
-    /// A reply says whom it answers; that it quotes somebody is a claim of its sender's.
+    /// A reply names the event that it answers; the quotation is only its sender's claim.
     @Test func aReplyThatQuotesSomebodyShowsNothingOfTheQuotation() async throws {
         let scene = try await EncryptedScene()
         let real = try await scene.bobSays("what Bob said")
@@ -172,7 +172,7 @@ struct ForgedEventTests {
         _ = try await scene.bobSays("hello")
         let client = LyingHomeserver.client
         let (inClear, stolen) = try scene.home.with { world in
-            // In clear, as a forward, and inside of a message of the room.
+            // Unencrypted, as a forward, and inside a message of the room.
             let session = OutboundGroupSession(random: .system)
             let key = object { writer in
                 writer.add("algorithm", Algorithm.megolm)
@@ -186,7 +186,7 @@ struct ForgedEventTests {
             let inside = try world.bob.send(
                 "", to: RoomToEncrypt.room("@a:s", "@b:s"), type: "m.room_key", content: key)
             world.keys.inject(message("m.room.encrypted", "@b:s", inside.content), to: client)
-            // Eve's key, said to be Bob's.
+            // Eve's key, presented as Bob's.
             let event = try world.say("x", by: world.eve)
             let messages = world.keys.messages(to: client)
             world.keys.devices[client]?.messages = messages.map { old in
@@ -231,7 +231,7 @@ struct ForgedEventTests {
         }
         #expect(await scene.hears(event.eventId, .withheld(code: "m.blacklisted")))
         try await scene.isUpToDate()
-        // One new channel at most, whatever is said.
+        // One new channel at most, whatever arrives.
         #expect(scene.home.server.requests("POST", "v3/keys/claim").count <= 1)
         try scene.home.with { world in for key in keys { world.keys.inject(key, to: client) } }
         #expect(await scene.hears(event.eventId, "read in the end"))
@@ -271,7 +271,7 @@ struct ForgedEventTests {
         let id = try await scene.room.sendTextMessage("still sent")
         #expect(try scene.reads(id) { $0.bob } == "still sent")
         #expect(!scene.hasLeaked("still sent"))
-        // Nothing was answered but what verifications say: who asks for secrets hears nothing.
+        // Only verifications were answered: requests for secrets got no answer.
         #expect(scene.home.server.requests("PUT", "v3/sendToDevice/m.secret.send/*").isEmpty)
     }
 
@@ -298,6 +298,6 @@ struct ForgedEventTests {
 }
 
 extension EncryptedScene {
-    /// Whether Bob reads what was sent.
+    /// Whether Bob can read the sent message.
     fileprivate func readsOwn(_ id: String, _ text: String) throws -> Bool { try reads(id) { $0.bob } == text }
 }

@@ -6,9 +6,9 @@ import MatrixSessionTestSupport
 import TestSupport
 import Testing
 
-/// Where a gap meets something else: messages on their way, events that are known, the last message.
+/// Gaps that meet other things: pending messages, known events, the last message.
 @Suite struct GapTests {
-    // MARK: Messages on their way
+    // MARK: Pending messages
 
     private func outgoing(state: MXEvent.SentState) -> MXOutgoingEvent {
         MXOutgoingEvent(
@@ -26,7 +26,7 @@ import Testing
 
     private static let gap = Sync.room(timeline: [Sync.message("$9")], isLimited: true, prevBatch: "p9")
 
-    /// A message in this state when a gap comes, and confirmed after it.
+    /// A message in this state when a gap comes, confirmed after it.
     private func confirmedAfterGap(_ state: MXEvent.SentState) throws -> ModelScript {
         var script = try ModelScript()
         try script.apply(Sync.room(state: Sync.members, timeline: [Sync.message("$1")]))
@@ -82,7 +82,7 @@ import Testing
         #expect(applied.changes.outgoing.map(\.hasMetGap) == [true])
     }
 
-    /// By its transaction id, or by its event id where the server does not tell that.
+    /// Matched by its transaction ID, or by its event ID where the server omits that.
     @Test(arguments: ["t1", nil])
     func aPageThatBringsOurMessageTakesItsPlace(transaction: String?) throws {
         var script = try confirmedAfterGap(.sending)
@@ -106,7 +106,7 @@ import Testing
         try #require(MXEvent(data: Data(json.utf8), roomId: "!r:s"))
     }
 
-    // MARK: Timelines that overlap
+    // MARK: Overlapping timelines
 
     private func told(_ script: ModelScript) -> [String] {
         script.notices.compactMap { if case .live(let live) = $0 { live.event.eventId } else { nil } }
@@ -127,7 +127,7 @@ import Testing
         """#
     }
 
-    /// Whoever leaves and joins again between two syncs is sent the newest events, known ones among them.
+    /// A user who leaves and rejoins between two syncs receives the newest events, including known ones.
     @Test func aLimitedTimelineThatOverlapsIsNoGap_andTellsOnlyWhatIsNew() throws {
         var script = try ModelScript()
         try script.apply(
@@ -156,7 +156,7 @@ import Testing
         #expect(script.room?.summary.paginationToken == "p2")
     }
 
-    /// Else the timeline would be cut there, and go on at the server where more than that is missing.
+    /// Otherwise the timeline would be cut there, and continue at the server where more is missing.
     @Test func theTokenOfATimelineWhoseFirstEventsAreKnownIsNotThatOfTheFirstNewOne() throws {
         var script = try ModelScript()
         try script.apply(Sync.room(state: Sync.members, timeline: [Sync.message("$1")], prevBatch: "p1"))
@@ -171,7 +171,7 @@ import Testing
         #expect(try token(["$2"]) == "p")
     }
 
-    /// With members that come late, nothing tells of those who have left meanwhile.
+    /// With lazily loaded members, no event reports who has left meanwhile.
     @Test(arguments: [true, false])
     func aRoomThatIsToldAsAWholeAgainForgetsWhoWasInIt(isAfter: Bool) throws {
         var script = try ModelScript()
@@ -205,7 +205,7 @@ import Testing
         #expect(try script.store.state(of: "!r:s").first { $0.type == "m.room.topic" }?.eventId == "$t1")
     }
 
-    /// What was asked for before knows nothing of what has happened between the two beginnings.
+    /// The answer to an earlier request lacks everything between the two starts.
     @Test func aListOfMembersFromBeforeARoomIsToldAsAWholeAgainIsVoid() throws {
         var script = try ModelScript()
         try script.apply(Sync.room(state: [ModelScript.create(version: "12")] + Sync.members))
@@ -374,7 +374,7 @@ import Testing
         #expect(last(script) == ["$1", "11"])
     }
 
-    /// A first sync that a server's new stream has made necessary.
+    /// A first sync that became necessary because the server's stream is new.
     @Test func beginningAnewLeavesTheLastMessage() throws {
         var script = try afterMessage()
         script.model.forgetSyncToken()

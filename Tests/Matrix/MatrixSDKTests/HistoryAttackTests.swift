@@ -8,12 +8,12 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// Keys of what was said before somebody was invited, which go by way of the homeserver's media.
+/// Keys of messages from before an invitation, sent through the homeserver's media.
 @Suite(.overSockets)
 struct HistoryAttackTests {
     private static let warning = "the keys of earlier messages that were offered cannot be taken"
 
-    /// - Parameter giver: Who offers the room's keys.
+    /// - Parameter giver: The user who offers the room's keys.
     private func offer(
         in scene: EncryptedScene, size: Int? = nil, by giver: @escaping @Sendable (LyingHomeserver.World) -> TestDevice,
         damage: @escaping @Sendable (inout [UInt8]) -> Void = { _ in }
@@ -38,7 +38,7 @@ struct HistoryAttackTests {
         }
     }
 
-    /// The client is invited by Bob, joins, and is told what was said.
+    /// Invites the client as Bob, joins, and delivers an earlier message.
     private func join(_ scene: EncryptedScene, _ event: EncryptedEvent) async throws {
         try scene.home.with { $0.invitations["!r:s"] = "@b:s" }
         #expect(await eventually { scene.session.room(withRoomId: "!r:s")?.summary?.membership == .invite })
@@ -61,7 +61,7 @@ struct HistoryAttackTests {
         #expect(try scene.crypto.shield(of: #require(scene.heard(event.eventId))) == .authenticityNotGuaranteed)
     }
 
-    /// Nobody needs to log in again for it.
+    /// No new login is needed.
     @Test func aBundleThatDoesNotComeIsAskedForAgain() async throws {
         let scene = try await EncryptedScene(hasIdentity: true, isInRoom: false)
         let event = try offer(in: scene, by: bob)
@@ -90,7 +90,7 @@ struct HistoryAttackTests {
         #expect(await scene.hears(event.eventId, .unknownSession))
     }
 
-    /// Eve offers keys of the room that Bob has invited to.
+    /// Eve offers keys of the room that Bob invited the client to.
     @Test func aBundleOfAnotherThanWhoHasInvitedIsNotAskedFor() async throws {
         let scene = try await EncryptedScene(hasIdentity: true, isInRoom: false)
         let event = try offer(in: scene, by: { $0.eve })

@@ -9,7 +9,7 @@ import Transport
 
 @Suite(.overSockets)
 struct InteractiveAuthenticationTests {
-    /// Wants a registration token, then the dummy.
+    /// Requires a registration token, then the dummy stage.
     private func server() async throws -> FakeHomeserver {
         let server = try await FakeHomeserver.start()
         server.on("POST", "v3/register") { request in

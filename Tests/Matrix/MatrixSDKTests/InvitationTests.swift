@@ -3,7 +3,7 @@ import MatrixSDK
 import MatrixSessionTestSupport
 import Testing
 
-/// Invitations of users whom we ignore.
+/// Invitations from ignored users.
 @Suite struct InvitationTests {
     private static func invitation(of user: String) -> String {
         #"""
@@ -60,7 +60,7 @@ import Testing
 }
 
 extension ModelScript {
-    /// What the store would give after a restart.
+    /// What the store would return after a restart.
     fileprivate func reopened() throws -> MXStoredSession {
         var session = MXStoredSession()
         session.summaries = model.rooms.values.map(\.summary)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// Keys that are late: on their way to others, and on their way to us.
+/// Late keys: to other devices, and to us.
 @Suite(.overSockets)
 struct LateKeyTests {
     private let bob: @Sendable (LyingHomeserver.World) -> TestDevice = { $0.bob }
@@ -19,7 +19,7 @@ struct LateKeyTests {
         scene.home.server.requests("PUT", "v3/rooms/*/send/*/*").count
     }
 
-    /// With less patience, a busy machine leaves him out of the first messages.
+    /// With a shorter wait, a busy machine would skip him for the first messages.
     private func bobHasRead(in scene: EncryptedScene) async -> Bool {
         await eventually {
             try? scene.crypto.discardOutboundGroupSessionForRoom(withRoomId: "!r:s")
@@ -28,7 +28,7 @@ struct LateKeyTests {
         }
     }
 
-    /// Whoever read it would lack its key.
+    /// Readers of later messages would lack their key.
     @Test func aMessageWhoseKeysAreNotTakenFails_soDoThoseAfterIt_andBothCanBeSentAgain() async throws {
         let scene = try await EncryptedScene { options in
             options.keyPatience = .seconds(3)
@@ -58,7 +58,7 @@ struct LateKeyTests {
         #expect(room.outgoingMessages.isEmpty)
     }
 
-    /// The pauses of what has failed grow to ten minutes.
+    /// After failures, pauses grow to ten minutes.
     @Test func whatHasFailedDuringAnOutageIsTriedAgainWhenItIsOver() async throws {
         let scene = try await EncryptedScene()
         scene.home.server.setGate { _ in .error(503, "M_UNKNOWN") }
@@ -71,14 +71,14 @@ struct LateKeyTests {
             })
         let before = scene.home.server.requests("POST", "v3/keys/query").count
         scene.home.server.setGate(nil)
-        // By itself it would wait for fifteen seconds.
+        // On its own it would wait for fifteen seconds.
         #expect(
             await eventually(within: .seconds(10)) {
                 scene.home.server.requests("POST", "v3/keys/query").count > before
             })
     }
 
-    /// A claim that is not answered is no error: whoever could be reached reads the message.
+    /// An unanswered claim is not an error: devices that could be reached read the message.
     @Test func whoGivesNoOneTimeKeysKeepsNobodyFromReading() async throws {
         let scene = try await EncryptedScene { options in
             options.keyPatience = .seconds(3)
@@ -95,7 +95,7 @@ struct LateKeyTests {
         #expect(try scene.reads(id, bob) == "second")
     }
 
-    /// More events waited than are remembered, or their room was left meanwhile.
+    /// More events were pending than are remembered, or their room was left meanwhile.
     @Test func aStoredEventIsReadWhenSomebodyLooksAtIt() async throws {
         let scene = try await EncryptedScene()
         let (event, key) = try scene.home.with { world in
@@ -126,7 +126,7 @@ struct LateKeyTests {
         #expect(try scene.room.storedMessages().contains { $0.body == "read late" })
     }
 
-    /// Nobody tells of changes of their devices any more.
+    /// The server no longer reports changes of their devices.
     @Test func whoHasLeftIsNotTrackedAgain() throws {
         var turn = CryptoTurn(Records(MemoryRecords()), now: 1_700_000_000_000, random: .system)
         var machine = try CryptoMachine(me: DeviceAddress("@a:s", "A"), &turn)

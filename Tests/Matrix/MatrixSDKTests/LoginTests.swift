@@ -70,7 +70,7 @@ struct LoginTests {
         let client = MXRestClient(homeServer: server.url, options: .quick)
         _ = try await client.login(username: asked, password: "p")
         #expect(client.loginWarnings == (isAnother ? [.otherUser(asked: asked, given: given)] : []))
-        // A token says who it belongs to.
+        // A token identifies its owner.
         _ = try await client.login(token: "t")
         #expect(client.loginWarnings.isEmpty)
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// Any time may be given to a call or an option, and any number may come in place of one; none ends the process.
+/// Calls and options accept any time, and any number may replace one; none ends the process.
 @Suite(.overSockets)
 struct LongTimesTests {
     private static let durations: [Duration] = [
@@ -54,11 +54,11 @@ struct LongTimesTests {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1"))
         try await scene.session.start()
-        #expect(await scene.isPolled())  // a poll that is on its way would take the next answer
+        #expect(await scene.isPolled())  // a pending poll would take the next answer
         scene.session.pause()
         #expect(await eventually { scene.session.state == .paused })
         scene.script(Sync.answer("s2"))
-        // Without any time for it, that is what it says.
+        // Without any time, it reports a time-out.
         do { try await scene.session.backgroundSync(timeout: seconds) } catch let error as MatrixError {
             #expect(error.code == .timedOut)
         }
@@ -108,7 +108,7 @@ struct LongTimesTests {
             options[keyPath: option] = given
             let client = MXRestClient(homeServer: server.url, options: options)
             let asking = Task { try await client.supportedVersions() }
-            // A request that has no time may end before it is sent.
+            // A request without any time may end before it is sent.
             if given > .zero { #expect(await server.hasBeenAsked("GET", "versions")) }
             asking.cancel()
             _ = try? await asking.value
@@ -120,7 +120,7 @@ struct LongTimesTests {
         "\"inf\"", "\"nan\"", "null", "[]",
     ]
 
-    /// Every number that a homeserver gives for a time or a count.
+    /// Every number that a homeserver sends for a time or a count.
     @Test(arguments: numbers)
     func aNumberOfAServer(number: String) async throws {
         let event = #"""

@@ -4,7 +4,7 @@ import MatrixSDK
 import MatrixSessionTestSupport
 import Testing
 
-/// Identifiers whose texts only look alike are two: `é` in one scalar and in two.
+/// Identifiers that only look alike are different: `é` as one scalar and as two.
 @Suite struct LookAlikeTests {
     private static let (composed, decomposed) = ("\u{E9}", "e\u{301}")
 

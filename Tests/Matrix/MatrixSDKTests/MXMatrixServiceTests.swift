@@ -199,7 +199,7 @@ struct MXMatrixServiceTests {
         #expect(service.userId == "@a:s")
     }
 
-    // MARK: What it tells
+    // MARK: Published state
 
     @Test func connectionStatesArePublished_connectedOnlyAfterTheFirstSync() async throws {
         let scene = try await ServiceScene()
@@ -211,7 +211,7 @@ struct MXMatrixServiceTests {
         scene.script(Sync.answer("s1"))
         try await service.startSync()
         #expect(states == [.disconnected, .connecting, .connected])
-        // Again is no harm, and waits for nothing.
+        // A second start is harmless, and returns at once.
         try await service.startSync()
         try await service.stopSync()
         #expect(states == [.disconnected, .connecting, .connected, .disconnected])
@@ -259,7 +259,7 @@ struct MXMatrixServiceTests {
         #expect(await Self.holds { told.last == "$1 Bob gone " })
     }
 
-    /// Waits for what the main actor sees.
+    /// Waits for a condition on the main actor.
     private static func holds(_ condition: @escaping @MainActor () -> Bool) async -> Bool {
         await eventually { await condition() }
     }
@@ -402,7 +402,7 @@ struct MXMatrixServiceTests {
             _ = try await service.sendMessage(roomId: "!r:s", content: "my secret words")
             Issue.record("it was sent")
         } catch {
-            // The caller knows that it failed, and nothing is left of it.
+            // The caller got the error, and nothing is left of the message.
             #expect(try await service.getRoomMessages(roomId: "!r:s").isEmpty)
             #expect(!"\(error) \(String(reflecting: error))".contains("secret"))
             #expect(!"\(error)".contains("token-1"))

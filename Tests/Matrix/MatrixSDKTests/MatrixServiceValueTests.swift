@@ -3,7 +3,7 @@ import LinuxCombine
 import MatrixSDK
 import Testing
 
-/// What the service shows, without a service.
+/// Values of the service, without a service.
 struct MatrixServiceValueTests {
     private func message(_ content: MatrixMessage.Content) -> MatrixMessage {
         MatrixMessage(

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.overSockets)
 struct MediaTests {
-    /// A folder of one test's.
+    /// A temporary folder for one test.
     final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "media-\(UUID().uuidString)")
 
@@ -65,7 +65,7 @@ struct MediaTests {
         #expect(server.requests.last?.body == Array("hello".utf8))
     }
 
-    /// A concurrent queue runs blocks beside each other.
+    /// A concurrent queue runs blocks in parallel.
     @Test func theEndWaitsForTheProgress_alsoOnAConcurrentQueue() async throws {
         let server = try await Self.server()
         let (ended, ends, overtaken) = (DispatchSemaphore(value: 0), Lock(0), Lock(false))
@@ -144,7 +144,7 @@ struct MediaTests {
         #expect(try Data(contentsOf: folder.file) == Data(Self.bytes) && folder.names == ["file"])
         #expect(server.requests.last?.token == "token")
         #expect(progress.withLock { $0.last } == MXTransferProgress.make(3_000_000, 3_000_000))
-        // As any other file of this process.
+        // With the permissions of any other file of this process.
         let other = URL(filePath: folder.file.path + ".other")
         try #require(FileManager.default.createFile(atPath: other.path, contents: nil))
         let modes = try [folder.file, other].map {

@@ -7,7 +7,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// One field that is not what the specification says does not make an answer unreadable.
+/// One field that violates the specification does not make an answer unreadable.
 @Suite(.overSockets)
 struct OddAnswerTests {
     private func client(_ path: String, _ answer: String) async throws -> MXRestClient {
@@ -81,9 +81,9 @@ struct OddAnswerTests {
         #expect(MXEvent(data: Data(event.utf8))?.originServerTs == expected)
     }
 
-    // MARK: Lives of tokens
+    // MARK: Token lifetimes
 
-    /// Whatever a server says about the life of its tokens, they are used before they are refreshed.
+    /// Whatever lifetime a server announces, a token is used before it is refreshed.
     @Test(arguments: [
         "0", "-1", "0.5", "1", "5", "-9223372036854775808", "9223372036854775807", "18446744073709551615", "1e300",
         "\"3600\"", "null", "[]", "3600000.5",

@@ -6,7 +6,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What programs for the iOS SDK count on.
+/// Behavior that programs for the iOS SDK rely on.
 @Suite(.overSockets)
 struct OlderProgramTests {
     @MainActor

@@ -9,7 +9,7 @@ import Transport
 
 @testable import MatrixSDK
 
-/// Hostile text in every field of a homeserver's answers comes to no log and into no error as it is.
+/// Hostile text in any field of a homeserver's answer is never copied verbatim to a log or an error.
 @Suite(.overSockets)
 struct PeerTextTests {
     private static let hostile = HostileText.json(HostileText.short)

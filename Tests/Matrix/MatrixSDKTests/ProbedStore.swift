@@ -1,7 +1,7 @@
 import Basics
 import MatrixSDK
 
-/// A store in memory that calls back before it does anything: to be slow, to fail, or to look at the session.
+/// A memory store that calls back before each operation: to be slow, to fail, or to read the session.
 final class ProbedStore: MXStore {
     enum Call: String, CaseIterable {
         case open, commit, state, stateEvent, events, event, knownEvents, relations, receipts, trimTimeline, close
@@ -17,7 +17,7 @@ final class ProbedStore: MXStore {
         }
     }
 
-    /// Whether there is no room for more.
+    /// Simulates a full disk.
     func setFull(_ isFull: Bool) {
         guard isFull else { return setProbe(nil) }
         setProbe { if $0 == .commit { throw MatrixError(.store, "the disk is full") } }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// A room is read when the homeserver has taken the receipt, and not before.
+/// A room becomes read when the homeserver has accepted the receipt, not before.
 @Suite(.overSockets)
 struct ReadingTests {
     private static let counts = #""unread_notifications":{"notification_count":2,"highlight_count":1}"#
@@ -45,7 +45,7 @@ struct ReadingTests {
         isHeld.withLock { $0 = false }
         try await reading
         #expect(room.summary.localUnreadEventCount == 1)
-        // What the server counts of it is the server's to say.
+        // The server's count does not change.
         #expect(room.summary.notificationCount == 2)
     }
 

@@ -88,7 +88,7 @@ struct RetryTests {
         #expect(server.requests.count == 1)
     }
 
-    /// A homeserver that remembers transactions, and loses its answers.
+    /// A homeserver that remembers transactions and loses its answers.
     @Test(arguments: [FakeAnswer.Fault.drop, .cut(after: 3)])
     func aLostAnswerMakesNoSecondMessage(fault: FakeAnswer.Fault) async throws {
         let server = try await FakeHomeserver.start()

@@ -6,9 +6,9 @@ import Testing
 
 @testable import MatrixSDK
 
-/// A store that fails in the middle of an answer: the model is as it was before, or what it is ahead by is stored later.
+/// A store that fails in the middle of an answer: the model stays as it was, or its lead is stored later.
 @Suite struct RollbackTests {
-    /// What an application can see of an account.
+    /// Everything of an account that an application can see.
     private struct Look: Equatable {
         var token: String?
         var summaries: [MXRoomSummary]
@@ -45,8 +45,8 @@ import Testing
         #""ephemeral":{"events":[{"type":"m.receipt","content":{"$1":{"m.read":{"@a:s":{"ts":1}}}}},"#
         + #"{"type":"m.typing","content":{"user_ids":["@b:s"]}}]}"#
 
-    /// Touches everything: two rooms, of which the second is new, account data, an echo, a redaction of the last message
-    /// (which is looked for in the store then), receipts, relations, a message to the device.
+    /// Touches everything: two rooms, the second of them new, account data, an echo, a redaction of the last message
+    /// (which makes the store look for it), receipts, relations, and a message to the device.
     private static func answer() throws -> SyncResponse {
         let room = Sync.room(
             timeline: [Sync.reaction("$x", to: "$1"), topic, echo, redaction, Sync.message("$4")], more: receipt)
@@ -58,7 +58,7 @@ import Testing
                     + room.replacingOccurrences(of: #"{"join":{"#, with: #"{"join":{"# + other) + "}").utf8))
     }
 
-    /// An account with a room, and a message on its way.
+    /// An account with a room and a pending message.
     private func opened() throws -> (StoredAccount, ProbedStore) {
         let (account, store) = (StoredAccount(), ProbedStore())
         _ = try account.open(store, userId: "@a:s", deviceId: nil) { true }
@@ -85,7 +85,7 @@ import Testing
         quiet.setProbe { call in calls.withLock { $0.append(call) } }
         _ = try undisturbed.apply(Self.answer(), wantsAllStates: false)
         let expected = try look(undisturbed)
-        // Each call to the store that the answer leads to, but the last: that is the commit.
+        // All calls to the store for the answer except the last one, the commit.
         let reads = calls.withLock { $0 }.prefix { $0 != .commit }
         #expect(Set(reads).isSuperset(of: [.knownEvents, .events]), "\(reads)")
         for failing in reads.indices {

@@ -7,7 +7,7 @@ import SwiftMatrixSDK
 import TestSupport
 import Testing
 
-/// Lists of rooms as programs for the iOS SDK have them.
+/// Lists of rooms as in programs for the iOS SDK.
 @Suite(.overSockets)
 struct RoomListTests {
     @MainActor
@@ -106,7 +106,7 @@ struct RoomListTests {
         let scene = try await scene()
         let fetcher = try fetcher(scene)
         fetcher.fetchOptions.filterOptions.query = "gam"
-        #expect(fetcher.data == nil)  // it was not begun
+        #expect(fetcher.data == nil)  // not started
         fetcher.paginate()
         #expect(names(fetcher) == ["Gámma"])
         fetcher.fetchOptions.filterOptions.query = nil

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Tokens, passwords and what people write are in no error.
+/// Errors never contain tokens, passwords or users' texts.
 @Suite(.overSockets)
 struct MatrixSecretTests {
     private static let secrets = ["sEcReTtOkEn", "sEcReTrEfReSh", "sEcReTpAsSwOrD", "sEcReTmEsSaGe"]

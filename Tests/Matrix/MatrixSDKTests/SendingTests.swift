@@ -7,7 +7,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// Messages of our own on their way, and what can come between.
+/// Our own pending messages, and what can happen meanwhile.
 @Suite(.overSockets)
 struct SendingTests {
     private static let encryption = #"""
@@ -44,7 +44,7 @@ struct SendingTests {
             } throws: { ($0 as? MatrixError)?.code == .encryptionNotAvailable }
         }
         #expect(server.requests("PUT", "v3/rooms/*/send/*/*").count == 1)
-        // Encryption never ends: that is asked for once.
+        // Encryption is permanent, so it is checked once.
         #expect(server.requests("GET", "v3/rooms/*/state/m.room.encryption").count == 2)
     }
 

@@ -5,7 +5,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// Polls, voice messages, stickers and spoilers as the service shows them.
+/// Polls, voice messages, stickers and spoilers in the service.
 @MainActor
 @Suite(.overSockets)
 struct ServiceContentTests {
@@ -61,7 +61,7 @@ struct ServiceContentTests {
                     Self.vote("$1", "1", sender: "@a:s"), Self.vote("$2", "2", sender: "@b:s"),
                     Self.vote("$3", "2", sender: "@a:s", ts: 3),
                 ])))
-        // Once for all of them.
+        // One update for all of them.
         #expect(await Self.holds { told.dropFirst() == ["Pizza 0, Sushi 2*"] })
         let redaction = #"""
             {"type":"m.room.redaction","event_id":"$4","sender":"@a:s","origin_server_ts":4,"redacts":"$3",

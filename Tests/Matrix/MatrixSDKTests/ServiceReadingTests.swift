@@ -9,7 +9,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// The service reads what it shows without holding up the main actor, and without reading more than is shown.
+/// The service reads what it shows without blocking the main actor, and reads no more than it shows.
 @Suite(.overSockets)
 struct ServiceReadingTests {
     private static let sync = Sync.answer(
@@ -50,7 +50,7 @@ struct ServiceReadingTests {
         store.setProbe(nil)
     }
 
-    /// The session of a service is everybody's, and so is its client's queue.
+    /// The service's session is public, and so is its client's queue.
     @Test @MainActor func anotherCompletionQueueIsNoTrap() async throws {
         let scene = try await ServiceScene()
         let service = try await scene.running()

@@ -6,7 +6,7 @@ import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 
-/// A homeserver that lets everybody in, its syncs by a script, and a service of it in a folder of its own.
+/// A homeserver that accepts every login and answers syncs from a script, and a service for it in a folder of its own.
 final class ServiceScene: Sendable {
     let server: FakeHomeserver
     let folder: URL
@@ -39,10 +39,10 @@ final class ServiceScene: Sendable {
         return .json(#"{"user_id":"@a:s","access_token":"\#(token)","device_id":"DEVICE"\#(refresh)\#(life)}"#)
     }
 
-    /// What the next polls are answered; those after them wait.
+    /// Adds answers for the next polls; later polls stay pending.
     func script(_ new: FakeAnswer...) { answers.withLock { $0 += new } }
 
-    /// Replaces the poll that waits by one that is answered.
+    /// Replaces the pending poll by one that gets an answer.
     func next(_ service: MXMatrixService, _ new: FakeAnswer...) async {
         _ = await eventually { self.isPolled.withLock { $0 } }
         answers.withLock { $0 += new }
@@ -54,7 +54,7 @@ final class ServiceScene: Sendable {
         return data.flatMap { try? JSONSerialization.jsonObject(with: $0) } as? [String: Any]
     }
 
-    /// Of a file in the folder; the folder itself without a name.
+    /// The mode of a file in the folder, or of the folder itself without a name.
     func mode(_ name: String = "") -> Int? {
         let attributes = try? FileManager.default.attributesOfItem(atPath: folder.appending(path: name).path)
         return (attributes?[.posixPermissions] as? NSNumber)?.intValue
@@ -69,7 +69,7 @@ final class ServiceScene: Sendable {
         return service
     }
 
-    /// Logged in and synced, with the room `!r:s` of `@a:s` and `@b:s`.
+    /// A service that is logged in and synced, with the room `!r:s` of `@a:s` and `@b:s`.
     @MainActor
     func running() async throws -> MXMatrixService {
         let service = try await service()

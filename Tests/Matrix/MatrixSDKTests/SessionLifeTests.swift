@@ -8,7 +8,7 @@ import PusherSwift
 import TestSupport
 import Testing
 
-/// Starting, pausing and what is told of it.
+/// Starting, pausing and notifications.
 @Suite(.overSockets)
 struct SessionLifeTests {
     private final class Sink: RealtimeEventSink {
@@ -120,7 +120,7 @@ struct SessionLifeTests {
             ($0 as? MatrixError)?.code == .timedOut
         }
         #expect(scene.session.state == .paused)
-        // Also to the request that was given up, if it comes as late as that.
+        // The same holds for an abandoned request that is answered this late.
         scene.server.on("GET", "v3/sync", .error(500, "M_UNKNOWN"))
         await #expect(throws: MXError.self) { try await scene.session.backgroundSync() }
         #expect(scene.session.state == .paused)
@@ -143,7 +143,7 @@ struct SessionLifeTests {
         #expect(scene.polls[before + 1].parameter("since") == "s2")
     }
 
-    // MARK: What is told
+    // MARK: Notifications
 
     @Test func leavingIsToldInOrder() async throws {
         let scene = try await SessionScene()
@@ -162,7 +162,7 @@ struct SessionLifeTests {
         defer { for token in tokens { NotificationCenter.default.removeObserver(token) } }
         scene.session.listenToEvents([.roomMember]) { event, _, _ in told.withLock { $0.append(event.eventId) } }
         await scene.next(Sync.answer("s2", Self.left))
-        // The start's own sync may be told when it has returned.
+        // The start's own sync may be reported after it returns.
         let leaving = { @Sendable in told.withLock { Array($0.drop { $0 != "will leave" }) } }
         #expect(await eventually { leaving().contains("synced") })
         #expect(leaving().filter { $0 != "$k" } == ["will leave", "did leave", "synced"])

@@ -4,7 +4,7 @@ import MatrixSDK
 import MatrixSessionTestSupport
 import Testing
 
-/// Messages of our own on their way, as the model knows them.
+/// Our own pending messages in the model.
 @Suite struct SessionModelSendingTests {
     private func script() throws -> ModelScript {
         var script = try ModelScript()
@@ -89,7 +89,7 @@ import Testing
         #expect(script.model.failInterruptedMessages() == [])
     }
 
-    /// A sync had brought it without its transaction id, and the store has let it go before the restart.
+    /// A sync had delivered it without its transaction ID, and the store discarded it before the restart.
     @Test func aMessageThatWasTrimmedBeforeARestartDoesNotStay() throws {
         var script = try ModelScript()
         try script.apply(Sync.room(state: Sync.members))
@@ -126,7 +126,7 @@ import Testing
         #expect(script.room?.outgoing.isEmpty == true)
     }
 
-    /// By its transaction id, or by its event id where the server does not tell that.
+    /// Matched by its transaction ID, or by its event ID where the server omits that.
     @Test(arguments: [(#","unsigned":{"transaction_id":"t1"}"#, "$any"), ("", "$sent")])
     func aSyncThatBringsOurMessageTakesItsPlace(unsigned: String, eventId: String) throws {
         var script = try script()
@@ -173,7 +173,7 @@ import Testing
         try script.apply(Sync.room(timeline: [Sync.message("$2")], more: counts))
         let before = try #require(script.room?.summary)
         #expect((before.notificationCount, before.highlightCount, before.localUnreadEventCount) == (3, 2, 2))
-        // There is one behind it.
+        // A newer message follows.
         #expect(try script.model.tookReceipt("!r:s", upTo: "$1", threadId: nil, in: script.store) != nil)
         let half = try #require(script.room?.summary)
         #expect((half.notificationCount, half.highlightCount, half.localUnreadEventCount) == (3, 2, 1))
@@ -204,7 +204,7 @@ import Testing
         #expect(outgoing(1, content: "no JSON").event(sender: "@a:s") == nil)
     }
 
-    /// A sync has brought it without its transaction id, and it is not stored any more when the server's answer comes.
+    /// A sync delivered it without its transaction ID, and it is no longer stored when the server's answer arrives.
     @Test func aMessageThatWasTrimmedBeforeItWasConfirmedDoesNotStay() throws {
         var script = try ModelScript()
         try script.apply(Sync.room(state: Sync.members))

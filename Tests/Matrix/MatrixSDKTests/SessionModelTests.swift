@@ -6,7 +6,7 @@ import MatrixSDK
 import MatrixSessionTestSupport
 import Testing
 
-/// What answers to syncs make of a model, without a network.
+/// The effect of sync answers on a model, without a network.
 struct ModelScript {
     var model: SessionModel
     let store = MXMemoryStore()
@@ -109,7 +109,7 @@ struct ModelScript {
         let timeline = [Sync.message("$1"), Sync.message("$2"), Sync.member("@a:s"), Sync.message("$3")]
         try script.apply(#""presence":{}"#, Sync.room(state: [Sync.member("@b:s")], timeline: timeline))
         #expect(script.unread == 1)
-        // A receipt for what is older than all that is here changes nothing.
+        // A receipt older than everything known here changes nothing.
         try script.apply(Sync.room(more: ModelScript.receipts(("$0", "m.read"))))
         #expect(script.unread == 1)
     }
@@ -122,7 +122,7 @@ struct ModelScript {
         var script = try ModelScript()
         try script.apply(counts(#""notification_count":2,"highlight_count":1"#))
         #expect((script.room?.summary.notificationCount, script.room?.summary.highlightCount) == (2, 1))
-        #expect(told(script) == 0)  // a first sync tells of nothing
+        #expect(told(script) == 0)  // a first sync notifies of nothing
         try script.apply(counts(#""notification_count":2"#))
         #expect(told(script) == 0)
         try script.apply(counts(#""notification_count":3"#))
@@ -152,7 +152,7 @@ struct ModelScript {
             ])
     }
 
-    /// Only 200 events are looked through for the one that was read: older ones count as read.
+    /// Only 200 events are searched for the read one: older ones count as read.
     @Test(arguments: [(199, 199), (200, 200), (201, 200)])
     func aReceiptForSomethingOldLeavesTwoHundredUnread(newer: Int, unread: Int) throws {
         var script = try ModelScript()
@@ -266,7 +266,7 @@ struct ModelScript {
         #expect(script.room?.summary.lastMessageId == "$3")
         try script.apply(Sync.room(timeline: [redaction("$r3", of: "$3")]))
         #expect((script.room?.summary.lastMessageId, script.room?.summary.lastMessageTs) == (nil, 0))
-        // In one answer: what is redacted there is stored redacted.
+        // A message and its redaction in one answer: it is stored redacted.
         try script.apply(Sync.room(timeline: [Sync.message("$4"), redaction("$r4", of: "$4")]))
         #expect(try script.store.event("$4", in: "!r:s")?.isRedacted == true)
         #expect(script.room?.summary.lastMessageId == nil)
@@ -277,7 +277,7 @@ struct ModelScript {
         #expect(script.room?.summary.lastMessageId == nil)
     }
 
-    /// The application lists its rooms once the first sync is done.
+    /// The application lists its rooms after the first sync.
     @Test func theFirstSyncTellsNeitherOfRoomsNorOfUnreadMessages() throws {
         func told(_ script: ModelScript) -> [String] {
             script.notices.compactMap { notice in
@@ -406,11 +406,11 @@ struct ModelScript {
         #expect(members.member(withUserId: "@stale:s") == nil)
         let stored = try script.store.state(of: "!r:s").compactMap(\.stateKey)
         #expect(Set(stored) == ["@a:s", "@b:s", "@d:s", "@e:s", "@comes:s", "@goes:s", "@left:s"])
-        // The name is made of the members: it is new at once.
+        // The name is derived from the members, so it changes at once.
         #expect(script.room?.summary.displayName == "Bob and 3 others")
     }
 
-    // MARK: Rooms that were replaced
+    // MARK: Replaced rooms
 
     @Test func aReplacedRoomIsHiddenWhileWeAreInTheOneThatReplacesIt() throws {
         var script = try ModelScript()
@@ -426,7 +426,7 @@ struct ModelScript {
         #expect(script.room?.summary.hiddenFromUser == true)
         try script.apply(#""presence":{}"#, #""rooms":{"leave":{"!new:s":{}}}"#)
         #expect(script.room?.summary.hiddenFromUser == false)
-        // All at once.
+        // Both in one answer.
         var other = try ModelScript()
         let both = #"""
             "rooms":{"join":{"!r:s":{"state":{"events":[\#(tombstone)]}},"!new:s":{"state":{"events":[]}}}}

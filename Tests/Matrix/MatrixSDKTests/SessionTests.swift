@@ -28,7 +28,7 @@ struct SessionTests {
         #expect(scene.polls.first?.parameter("timeout") == "0")
     }
 
-    /// A concurrent completion queue, as here, runs blocks beside each other.
+    /// A concurrent completion queue, as here, runs blocks in parallel.
     @Test func aLaterSyncIsToldAfterAnEarlierOne_alsoOnAConcurrentQueue() async throws {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
@@ -192,7 +192,7 @@ struct SessionTests {
         let all = try await room.liveTimeline.paginate(100).map(\.eventId)
         #expect(all == (10...69).reversed().map { "$\($0)" })
         #expect(scene.server.requests("GET", "v3/rooms/*/messages").first?.parameter("from") == "p\(first / 10)")
-        // Now somebody stands in it.
+        // From here on the room is open.
         let before = try room.storedMessages(limit: 200).count
         for sync in 7...12 {
             let events = (0..<10).map { Sync.message("$\(sync * 10 + $0)") }
@@ -228,7 +228,7 @@ struct SessionTests {
         #expect(await eventually { done.withLock { $0.count } == 22 })
         let bodies = scene.server.requests("PUT", "v3/rooms/*/send/*/*").map { $0.json?["body"]?.string ?? "" }
         #expect(bodies == [file.lastPathComponent] + (0...20).map(String.init))
-        // The queue of these tests is no serial one.
+        // The queue of these tests is not serial.
         #expect(Set(done.withLock { $0 }) == Set(["file"] + (0...20).map(String.init)))
         #expect(answers.withLock { $0 } == ["$1"])
         #expect(room.outgoingMessages.allSatisfy { $0.sentState == .sent })
@@ -336,7 +336,7 @@ struct SessionTests {
         let filters = scene.polls.map { $0.parameter("filter") ?? "" }
         #expect(filters.first?.contains(#""limit":1,"#) == true)
         #expect(filters.last?.contains(#""limit":77,"#) == true)
-        // The counts of threads come apart from those of their rooms.
+        // Counts of threads are sent apart from those of their rooms.
         let asksForThreads = filters.allSatisfy { $0.contains(#""unread_thread_notifications":true"#) }
         #expect(asksForThreads)
     }
@@ -503,7 +503,7 @@ struct SessionTests {
             return room
         }
         #expect(await scene.server.hasBeenAsked("POST", "v3/createRoom"))
-        // The server may tell of a new room in pieces.
+        // The server may describe a new room in several answers.
         await scene.next(Sync.answer("s2", Sync.room("!new", state: [Sync.member("@a:s")])))
         #expect(await eventually { scene.session.room(withRoomId: "!new") != nil })
         let room = try #require(scene.session.room(withRoomId: "!new"))

@@ -6,13 +6,14 @@ import MatrixSessionTestSupport
 import TestSupport
 import Testing
 
-/// Time-outs count silence: what comes slowly comes nevertheless.
+/// Time-outs measure silence: slow answers still arrive.
 @Suite(.overSockets)
 struct SlowAnswerTests {
-    /// Much longer than the pause between two pieces, on a busy machine too, and shorter than the whole answer.
+    /// Much longer than the pause between two pieces, even on a busy machine, and shorter than the whole answer.
     private static let silence = Duration.seconds(5)
 
-    /// Answers everything with `body`, a piece each 400 ms over eight seconds, and then every request at once.
+    /// Sends `body` to every request in pieces, one per 400 ms over eight seconds, and answers all later requests at
+    /// once.
     private static func drip(_ body: String) -> SocketServer {
         let isFirst = Lock(true)
         return SocketServer { peer in

@@ -7,10 +7,10 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// A store may take its time, and look at the session: no lock is held while it works.
+/// A store may be slow and may read the session: no lock is held during its work.
 @Suite(.overSockets)
 struct SlowStoreTests {
-    /// A session with one room, of whose next commit nothing is known.
+    /// A session with one room whose next commit is unknown.
     private func scene(_ store: ProbedStore) async throws -> SessionScene {
         let scene = try await SessionScene(store: store)
         scene.script(
@@ -20,7 +20,7 @@ struct SlowStoreTests {
         return scene
     }
 
-    /// What an application shows, as text.
+    /// Everything that an application shows, as text.
     private static func look(at session: MXSession) -> String {
         let rooms = session.rooms.map { room in
             [
@@ -66,7 +66,7 @@ struct SlowStoreTests {
         let scene = try await scene(store)
         let session = scene.session
         let looks = Lock<[String]>([])
-        // Not from within its own looking.
+        // Not from within its own read.
         let isLooking = Lock(false)
         store.setProbe { [weak session] made in
             guard made == call, let session,
@@ -91,7 +91,7 @@ struct SlowStoreTests {
         session.close()
         switch call {
         case .commit, .events, .event, .knownEvents, .relations, .close: #expect(!looks.withLock { $0.isEmpty })
-        // Before the probe is there, or not needed by what is done here.
+        // Called before the probe exists, or not used here.
         case .open, .state, .stateEvent, .receipts, .trimTimeline: break
         }
     }

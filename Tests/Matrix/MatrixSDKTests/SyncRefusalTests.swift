@@ -7,7 +7,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// What becomes of a session whose request for a sync is refused.
+/// A session whose sync request is refused.
 @Suite(.overSockets)
 struct SyncRefusalTests {
     private func synced(_ change: (inout MXSessionOptions) -> Void = { _ in }) async throws -> SessionScene {
@@ -24,7 +24,7 @@ struct SyncRefusalTests {
         .json(#"{"errcode":"\#(errcode)","error":"\#(error)"}"#, status: status)
     }
 
-    /// As Synapse, Dendrite and a server of sliding sync say it.
+    /// The answers of Synapse, Dendrite and a sliding sync server.
     @Test(
         arguments: [
             ("M_UNKNOWN", "Invalid stream token"), ("M_INVALID_PARAM", "malformed sync token"),
@@ -69,7 +69,7 @@ struct SyncRefusalTests {
         #expect(scene.polls.first?.parameter("filter") == "77")
         #expect(scene.polls.dropFirst().allSatisfy { $0.parameter("filter")?.hasPrefix("{") == true })
         #expect(scene.polls.count <= 3)
-        // One that is named later counts again.
+        // A filter ID that is passed later is used.
         try await scene.session.start(withSyncFilterId: "78")
         await scene.next(Sync.answer("s2"))
         #expect(await eventually { scene.polls.last?.parameter("filter") == "78" })
@@ -86,7 +86,7 @@ struct SyncRefusalTests {
         #expect(scene.polls.dropFirst().allSatisfy { $0.parameter("since") != nil })
     }
 
-    // MARK: Refusals that say nothing we know
+    // MARK: Unknown refusals
 
     @Test func aPointThatIsRefusedAgainAndAgainIsGivenUp_onceTheServerAnswersWithoutIt() async throws {
         let scene = try await synced()
@@ -119,7 +119,7 @@ struct SyncRefusalTests {
         }
         scene.session.reconnect()
         #expect(await eventually(within: .seconds(20)) { scene.session.rooms.first?.lastMessage?.eventId == "$2" })
-        // It was asked without the point now and then, and its refusal has changed nothing.
+        // Some polls omitted the token, and their refusal changed nothing.
         #expect((1...4).contains(scene.polls.dropFirst().count { $0.parameter("since") == nil }))
         #expect(try scene.session.rooms.first?.storedMessages().map(\.eventId) == ["$1", "$2"])
     }

@@ -4,9 +4,9 @@ import MatrixSDK
 import MatrixSessionTestSupport
 import Testing
 
-/// What own read receipts make of the count of unread messages, by the thread that they are for.
+/// The effect of our own read receipts on the unread count, by thread.
 @Suite struct ThreadReceiptTests {
-    /// A message in a thread; its root stands in the room itself.
+    /// A message in a thread whose root is in the room itself.
     private static func threaded(_ id: String, root: String) -> String {
         #"""
         {"type":"m.room.message","event_id":"\#(id)","sender":"@b:s","origin_server_ts":1,
@@ -14,7 +14,7 @@ import Testing
         """#
     }
 
-    /// - Parameter thread: Nil for the whole room.
+    /// - Parameter thread: `nil` for the whole room.
     private static func receipt(_ event: String, thread: String?, user: String = "@a:s") -> String {
         let thread = thread.map { #","thread_id":"\#($0)""# } ?? ""
         return Sync.room(
@@ -23,7 +23,7 @@ import Testing
                 """#)
     }
 
-    /// Two in the room, two in each of two threads, by turns.
+    /// Two messages in the room and two in each of two threads, interleaved.
     private func script() throws -> ModelScript {
         var script = try ModelScript()
         try script.apply(
@@ -42,7 +42,7 @@ import Testing
         #expect(script.unread == 5)
         try script.apply(Self.receipt("$t2", thread: "$m1"))
         #expect(script.unread == 4)
-        // Again, or an older one: nothing becomes unread.
+        // A repeated or older receipt makes nothing unread.
         try script.apply(Self.receipt("$t2", thread: "$m1"), Self.receipt("$t1", thread: "$m1"))
         #expect(script.unread == 4)
     }

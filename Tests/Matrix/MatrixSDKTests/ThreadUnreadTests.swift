@@ -7,7 +7,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What is unread in threads, as the server counts.
+/// Unread messages in threads, as counted by the server.
 @Suite struct ThreadUnreadTests {
     private static func counts(_ main: Int, highlights: Int = 0, threads: [String: (Int, Int)] = [:]) -> String {
         let threads = threads.sorted { $0.key < $1.key }.map {
@@ -33,7 +33,7 @@ import Testing
                 "$2": MXUnreadThread(notificationCount: 1),
             ])
         #expect(told(script) == 1)
-        // A thread's receipt takes its entry away.
+        // A thread's receipt removes its entry.
         try script.apply(Self.counts(2, highlights: 1, threads: ["$2": (1, 0)]))
         #expect(script.room?.summary.notificationCount == 3 && script.room?.summary.unreadThreads.count == 1)
         // An answer without counts changes nothing.

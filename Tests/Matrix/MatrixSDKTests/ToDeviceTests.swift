@@ -18,7 +18,7 @@ struct ToDeviceTests {
         "to_device":{"events":[{"type":"m.one","sender":"@b:s","content":{}},{"type":"m.two","sender":"@b:s","content":{}}]}
         """#
 
-    /// Starts a session, and returns the types of what it was told until something has come.
+    /// Starts a session, and returns the types of the messages delivered until the first event.
     private func told(_ scene: SessionScene, _ start: () async throws -> Void) async throws -> Lock<[String]> {
         let types = Lock<[String]>([])
         let token = NotificationCenter.default.addObserver(
@@ -36,7 +36,7 @@ struct ToDeviceTests {
     @Test func whatWasStoredAndNotToldIsToldAtTheNextStart_andOnceOnly() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "device-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        // The process ends when the answer is stored, and the application has not heard of it.
+        // The process ends after the answer is stored, and before the application is notified.
         let first = try await SessionScene(store: MXFileStore(folder: folder))
         let queue = DispatchQueue(label: "busy")
         queue.suspend()
@@ -46,7 +46,7 @@ struct ToDeviceTests {
         try await first.session.start()
         #expect(await first.isPolled())
         first.session.close()
-        // Whoever comes after it is told first of all.
+        // The next process delivers it first of all.
         let second = try await SessionScene(store: MXFileStore(folder: folder))
         second.script(Sync.answer("s1b"))
         let types = try await told(second) { try await second.session.start() }
@@ -59,7 +59,7 @@ struct ToDeviceTests {
         #expect(later.withLock { $0 } == ["m.one", "m.two"])
     }
 
-    /// Somebody else's server says in clear what it likes.
+    /// Another user's server can send anything unencrypted.
     @Test func whatWasEncryptedIsToldApartFromWhatWasSaidInClear_alsoAfterARestart() async throws {
         let scene = try await EncryptedScene()
         let heard = Lock<[MXEvent]>([])
@@ -94,7 +94,7 @@ struct ToDeviceTests {
         #expect(events.map(\.type) == ["m.custom", "m.custom"])
         #expect(events.map(\.isDecrypted) == [false, true] && events.map(\.isEncrypted) == [false, false])
         #expect(events.allSatisfy { $0.sender == "@b:s" && $0.contentJSON["text"]?.string == "hello" })
-        // What was stored and not told is the same.
+        // The same holds for messages that were stored but not delivered.
         let folder = FileManager.default.temporaryDirectory.appending(path: "device-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = MXFileStore(folder: folder)
@@ -118,7 +118,7 @@ struct ToDeviceTests {
         #expect(types.withLock { $0 } == ["m.one", "m.two"])
         for number in 2...3 { await scene.next(Sync.answer("s\(number)")) }
         #expect(await eventually { scene.polls.last?.parameter("since") == "s3" })
-        // As if the process ended here.
+        // As if the process had ended here.
         try FileManager.default.copyItem(at: folder, to: copy)
         let stored = try MXFileStore(folder: copy).open(userId: "@a:s", deviceId: scene.session.credentials?.deviceId)
         #expect(stored.syncToken == "s3" && stored.toDevice.isEmpty)

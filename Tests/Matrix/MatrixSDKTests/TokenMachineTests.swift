@@ -117,7 +117,7 @@ struct TokenMachineTests {
         #expect(machine.tokenWanted(now: now + 1000) == refresh(3))
     }
 
-    /// However long it was to live.
+    /// Whatever its lifetime.
     @Test(arguments: [10 * minute, 5])
     func aTokenThatIsRejectedIsNotSentAgain(expiry: UInt64) {
         var machine = TokenMachine(credentials("a1", expiresAt: expiry))
@@ -150,7 +150,7 @@ struct TokenMachineTests {
         #expect(TokenMachine.life(given) == expected)
     }
 
-    /// A server that takes no token of those that it gives.
+    /// A server that rejects every token that it issues.
     @Test func tokensThatDieAtOnceAreReplacedLessAndLess() {
         var machine = TokenMachine(credentials("a1"))
         var (now, id): (UInt64, Int) = (1_000, 1)
@@ -166,7 +166,7 @@ struct TokenMachineTests {
             id += 2
         }
         #expect(pauses == [0, 250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000])
-        // One that has lived for a while is replaced at once.
+        // A token that has lasted for a while is replaced at once.
         _ = machine.tokenRejected("a1", expired)
         #expect(machine.tokenWanted(now: now + 10_000) == refresh(id))
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.overSockets)
 struct TokenTests {
-    /// Takes one token only, and gives the next for a refresh token, as a homeserver does.
+    /// Accepts one token only, and issues the next for a refresh token, like a homeserver.
     final class Issuer: Sendable {
         struct State {
             var access = "a1"
@@ -38,7 +38,7 @@ struct TokenTests {
             }
         }
 
-        /// The access token is not valid any more.
+        /// Invalidates the access token.
         func expire() { state.withLock { $0.access = "expired" } }
     }
 
@@ -51,7 +51,7 @@ struct TokenTests {
         }
     }
 
-    /// Every kind of call: all that a token can expire before.
+    /// One call of each kind that can find its token expired.
     static let calls: [Call] = [
         Call("sync") { _ = try await $0.sync() },
         Call("createFilter") { _ = try await $0.createFilter([:]) },
@@ -140,7 +140,7 @@ struct TokenTests {
         },
     ]
 
-    /// Fits all of ``calls``.
+    /// Valid for all of ``calls``.
     private static let answer = FakeAnswer.json(
         #"""
         {"next_batch":"s","filter_id":"0","user_id":"@a:s","device_id":"DEVICE","capabilities":{},"login_token":"l",
@@ -160,7 +160,7 @@ struct TokenTests {
         try await call.make(client)
         #expect(issuer.state.withLock { $0.refreshes } == 1)
         #expect(client.credentials?.accessToken == "a2" && client.credentials?.refreshToken == "r2")
-        // What was refused is asked again as it was, with the new token.
+        // The refused request is repeated unchanged, with the new token.
         let requests = server.requests.filter { $0.token != nil && $0.path.last != "refresh" }
         let refused = try #require(requests.first { $0.token == "a1" })
         let repeated = requests.filter { $0.token == "a2" && $0.rawPath == refused.rawPath }

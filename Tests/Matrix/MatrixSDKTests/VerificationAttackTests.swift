@@ -11,15 +11,15 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What a homeserver can do while two users verify each other, and what the whole client makes of it.
+/// What a homeserver can do while two users verify each other, and how the whole client reacts.
 @Suite(.overSockets)
 struct VerificationAttackTests {
     private typealias State = MXKeyVerification.State
 
-    /// Messages with a key that the homeserver changes on their way.
+    /// Messages whose key the homeserver changes in transit.
     private enum Way: Sendable { case none, toBob(key: String), toClient(key: String) }
 
-    /// The client has an identity, and has verified nobody.
+    /// The client has an identity, and has verified no one.
     private func scene() async throws -> EncryptedScene {
         let scene = try await EncryptedScene()
         guard case .completed = try await scene.crypto.crossSigning.setup() else { throw EncryptionError.state }
@@ -29,14 +29,14 @@ struct VerificationAttackTests {
 
     private func request(in scene: EncryptedScene) async throws {
         let manager = try scene.crypto.keyVerificationManager
-        // Nobody agrees to what was asked long ago.
+        // Requests that are too old are not accepted.
         try scene.home.with { $0.bob.now = UInt64(Date.now.timeIntervalSince1970 * 1_000) }
         _ = try await manager.requestVerificationByToDevice(withUserId: "@b:s", deviceId: "BOB")
-        try scene.home.with { $0.keys.tamper = { $1 } }  // Bob is told the truth of himself
+        try scene.home.with { $0.keys.tamper = { $1 } }  // Bob gets the truth about himself
         #expect(try await isReached(in: scene) { if case .ready = $0 { true } else { false } })
     }
 
-    /// Bob agrees to what he is asked for, and goes on, until the client's verification is as it should be.
+    /// Lets Bob accept and continue until the client's verification satisfies `condition`.
     private func isReached(
         in scene: EncryptedScene, swapping way: Way = .none, _ condition: @escaping @Sendable (State) -> Bool
     ) async throws -> Bool {
@@ -68,7 +68,7 @@ struct VerificationAttackTests {
         }
     }
 
-    /// Neither side trusts the other, and both know why: the client by what it is told.
+    /// Neither side trusts the other, and both know why: the client from a notification.
     private func expectEnd(
         _ code: VerificationCancelCode, byPeer: Bool, in scene: EncryptedScene,
         _ changes: AsyncStream<MXKeyVerification>
@@ -100,7 +100,7 @@ struct VerificationAttackTests {
         try await expectEnd(.mismatchedSAS, byPeer: false, in: scene, changes)
     }
 
-    /// Whoever has accepted has promised a key.
+    /// Accepting commits to a key.
     @Test(.rule("R25")) func aKeyThatIsNotTheOnePromisedEndsIt_andBothSidesAreTold() async throws {
         let scene = try await scene()
         let changes = try scene.crypto.keyVerificationManager.changes()
@@ -114,7 +114,7 @@ struct VerificationAttackTests {
         try await expectEnd(.mismatchedCommitment, byPeer: false, in: scene, changes)
     }
 
-    /// With it the secret would be known to everybody.
+    /// Otherwise everyone would know the secret.
     @Test(.rule("R1")) func aKeyOfLowOrderEndsIt_andBothSidesAreTold() async throws {
         let scene = try await scene()
         let changes = try scene.crypto.keyVerificationManager.changes()
@@ -128,7 +128,7 @@ struct VerificationAttackTests {
         try await expectEnd(.invalidMessage, byPeer: true, in: scene, changes)
     }
 
-    /// The code says what the client knows of Bob, which is what the homeserver says.
+    /// The code contains the client's view of Bob, which comes from the homeserver.
     @Test func aCodeWithAnotherIdentityThanBobsEndsIt_andBothSidesAreTold() async throws {
         let scene = try await scene()
         try scene.home.with { world in
@@ -153,7 +153,7 @@ struct VerificationAttackTests {
 }
 
 extension KeyServer {
-    /// Changes the key in messages of verifications that lie there for a device.
+    /// Changes the key in verification messages that are pending for a device.
     fileprivate func swapVerificationKey(to address: DeviceAddress, _ key: String) {
         let messages = messages(to: address).map { message in
             guard message["type"]?.string == "m.key.verification.key" else { return message }

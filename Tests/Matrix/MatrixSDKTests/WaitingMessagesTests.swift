@@ -9,12 +9,12 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// Ten thousand messages wait for one key.
+/// Ten thousand messages that are waiting for one key.
 @Suite(.timeLimit(.minutes(5)))
 struct WaitingMessagesTests {
     private static let count = 10_000
 
-    /// They are read when it comes, with about the work of reading them at once, and the room changes once.
+    /// When it arrives, reading them costs about as much as reading them at once, and the room changes once.
     @Test func theyAreReadInOneBatch() async throws {
         let scene = try await EncryptedScene()
         try scene.home.with { world in
@@ -44,7 +44,7 @@ struct WaitingMessagesTests {
         #expect(await eventually { changes.withLock { $0 } == 1 })
     }
 
-    /// - Parameter keepsKey: The client is not given the key, which is returned.
+    /// - Parameter keepsKey: Whether the key is returned instead of being given to the client.
     private static func sayMuch(
         _ text: String, in world: inout LyingHomeserver.World, keepsKey: Bool
     ) throws -> (last: String, key: [JSONView]) {

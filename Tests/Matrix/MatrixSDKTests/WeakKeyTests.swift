@@ -9,12 +9,12 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Keys with which everybody would know the secret, signed by their owner, and secrets that the homeserver mixes up.
+/// Keys that would make the secret public, signed by their owner, and secrets that the homeserver swaps.
 @Suite(.overSockets)
 struct WeakKeyTests {
     private static let zero = [UInt8](repeating: 0, count: 32)
 
-    /// Eve's device has nothing but this key, which it has signed.
+    /// Eve's device has only this key, which it has signed.
     @Test(.rule("R1")) func aOneTimeKeyOfLowOrderOpensNoChannel_andOthersReadOn() async throws {
         let scene = try await EncryptedScene()
         try scene.home.with { world in
@@ -32,7 +32,7 @@ struct WeakKeyTests {
         #expect(await eventually { scene.home.types(to: DeviceAddress("@e:s", "EVE")) == ["m.room_key.withheld"] })
     }
 
-    /// Everybody could sign for such a device.
+    /// Anyone could sign for such a device.
     @Test(.rule("R1")) func aDeviceWithAFingerprintOfLowOrderDoesNotExist() async throws {
         let scene = try await EncryptedScene()
         let key = UnpaddedBase64.encode([1] + Self.zero.dropLast())
@@ -52,7 +52,7 @@ struct WeakKeyTests {
         #expect(scene.home.types(to: DeviceAddress("@e:s", "EVE")).isEmpty)
     }
 
-    /// A secret under another's name, and one that was changed where nothing authenticates it.
+    /// A secret under another one's name, and one that was changed where nothing authenticates it.
     @Test(.rule("R30")) func secretsThatTheHomeserverMixesUpAreRefused() async throws {
         let scene = try await EncryptedScene(hasIdentity: true)
         let service = try scene.crypto.recoveryService

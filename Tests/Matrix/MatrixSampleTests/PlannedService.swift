@@ -3,8 +3,8 @@ import Combine
 import Foundation
 import MatrixSDK
 
-/// A service as an application would write it on the session's callbacks: observable, on the main actor, with the session's
-/// delegate in an extension.
+/// A service as an application would write it on the session's callbacks: observable, on the main actor, with the
+/// session's delegate in an extension.
 @MainActor
 @Observable
 final class PlannedService {

@@ -3,7 +3,7 @@ import Foundation
 import MatrixSDK
 import Testing
 
-/// A service that an application has written on the session does what it is for.
+/// A service written by an application on top of the session works.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct PlannedServiceTests {

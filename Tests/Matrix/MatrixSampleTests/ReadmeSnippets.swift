@@ -1,7 +1,7 @@
-// The only import of the programs that this stands for.
+// The only import of the programs that these snippets represent.
 import SwiftMatrixSDK
 
-/// An application's first steps with the library, as its manual shows them: with callbacks.
+/// An application's first steps with the library, as in its manual: with callbacks.
 @MainActor
 final class ReadmeSnippets {
     let homeServer: String
@@ -22,7 +22,7 @@ final class ReadmeSnippets {
         mxRestClient.publicRooms { response in
             switch response {
             case .success(let rooms):
-                // An array: it can be printed as it is.
+                // An array that can be printed directly.
                 print("Public rooms: \(rooms.count)")
                 done(rooms)
             case .failure(let error):
@@ -32,7 +32,7 @@ final class ReadmeSnippets {
         }
     }
 
-    // MARK: With one
+    // MARK: With an account
 
     func logIn(_ username: String, _ password: String, _ done: @escaping (MXCredentials?) -> Void) {
         mxRestClient.login(username: username, password: password) { response in
@@ -59,7 +59,7 @@ final class ReadmeSnippets {
         mxSession = MXSession(matrixRestClient: mxRestClient)
         mxSession.start { response in
             guard response.isSuccess else { return done(false) }
-            // The session knows the rooms now.
+            // The session now knows the rooms.
             _ = self.mxSession.rooms
             self.mxSession.rooms()
             done(true)
@@ -72,7 +72,7 @@ final class ReadmeSnippets {
         let store = MXFileStore()
         mxSession.setStore(store) { response in
             guard response.isSuccess else { return done(0, false) }
-            // What is stored can be shown before anything is asked of the server.
+            // Stored data can be shown before any request to the server.
             let known = self.mxSession.rooms.count
             self.mxSession.start { response in
                 done(known, response.isSuccess)

@@ -10,7 +10,7 @@ struct ReadmeSnippetsTests {
         await withCheckedContinuation { continuation in start { continuation.resume(returning: $0) } }
     }
 
-    /// Somebody whose client has a token, and a room of theirs.
+    /// A user whose client has a token, and one of the user's rooms.
     private func scene(_ server: SampleServer) async throws -> (
         snippets: ReadmeSnippets, user: SampleServer.User, roomId: String
     ) {
@@ -33,7 +33,7 @@ struct ReadmeSnippetsTests {
         parameters.preset = kMXRoomPresetPublicChat
         let roomId = try await snippets.mxRestClient.createRoom(parameters: parameters)
         let stranger = try #require(ReadmeSnippets(homeServer: snippets.homeServer))
-        // The server takes a moment to put it into its directory.
+        // The server needs a moment to add it to its directory.
         var isListed = false
         for _ in 0..<300 where !isListed {
             isListed = await answer { stranger.listPublicRooms($0) }.contains { $0.roomId == roomId }

@@ -3,8 +3,8 @@ import MatrixSDK
 import MatrixTestSupport
 import Testing
 
-/// A homeserver for the samples: one of ours in every run, and beside it the one without limits that `make -C Lab matrix-test` has
-/// started.
+/// A homeserver for the samples: in every run one of ours, and in addition the one without limits if `make -C Lab
+/// matrix-test` has started it.
 enum SampleServer: Sendable, CaseIterable, CustomTestStringConvertible {
     case small
     case synapse
@@ -21,7 +21,7 @@ enum SampleServer: Sendable, CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { "\(self)" }
 
-    /// The address of one that no other test of ours uses.
+    /// The address of the server; one of ours is not shared with other tests.
     func start() async throws -> String {
         switch self {
         case .small: try await SmallHomeserver.start().server.address
@@ -29,7 +29,7 @@ enum SampleServer: Sendable, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// A user whom no other test has, logged in.
+    /// Logs in a user that no other test uses.
     static func newUser(_ name: String, at url: String) async throws -> User {
         let client = MXRestClient(homeServer: try #require(URL(string: url)))
         let name = "\(name)-\(UUID().uuidString.prefix(8).lowercased())"
@@ -41,7 +41,7 @@ enum SampleServer: Sendable, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// Waits until something holds that the main actor sees.
+/// Waits for a condition on the main actor.
 @MainActor
 func holds(_ condition: @MainActor () throws -> Bool) async rethrows -> Bool {
     for _ in 0..<3000 {

@@ -2,7 +2,7 @@ package import MatrixSDK
 package import MatrixTestSupport
 
 extension MXRestClient {
-    /// A client of a user who is logged in, without long pauses.
+    /// A client of a logged-in user, without long pauses.
     package static func make(
         _ server: FakeHomeserver, token: String? = "token", refreshToken: String? = nil, expiresAt: UInt64 = 0,
         options: MXRestClientOptions = .quick,

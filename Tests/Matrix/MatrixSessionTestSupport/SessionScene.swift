@@ -3,13 +3,13 @@ package import MatrixSDK
 package import MatrixTestSupport
 import TestSupport
 
-/// A homeserver whose syncs follow a script, and a session of it.
+/// A homeserver that answers syncs from a script, and a session on it.
 package final class SessionScene: Sendable {
     package let server: FakeHomeserver
     package let session: MXSession
     private struct Script {
         var answers: [FakeAnswer] = []
-        /// Whether a poll waits in vain.
+        /// Whether a poll is pending without an answer.
         var isPolled = false
     }
 
@@ -31,13 +31,13 @@ package final class SessionScene: Sendable {
         }
     }
 
-    /// What the next polls are answered; those after them wait.
+    /// Adds answers for the next polls; later polls stay pending.
     package func script(_ answers: FakeAnswer...) { state.withLock { $0.answers += answers } }
 
-    /// Returns when a poll waits in vain.
+    /// Returns when a poll is pending without an answer.
     package func isPolled() async -> Bool { await eventually { self.state.withLock { $0.isPolled } } }
 
-    /// Replaces the poll that waits by one that is answered.
+    /// Replaces the pending poll by one that gets an answer.
     package func next(_ answers: FakeAnswer...) async {
         _ = await isPolled()
         state.withLock { $0.answers += answers }
@@ -48,7 +48,7 @@ package final class SessionScene: Sendable {
 }
 
 extension Sync {
-    /// An answer with the token to go on from.
+    /// An answer with the token to continue from.
     package static func answer(_ token: String, _ more: String = "") -> FakeAnswer {
         .json(#"{"next_batch":"\#(token)"\#(more.isEmpty ? "" : ",")\#(more)}"#)
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// Keys that lie in a store, and events that were decrypted.
+/// Keys in a store, and decrypted events.
 struct KeyStoreTests {
     private let secret = SecretBytes([1, 2, 3])
 
@@ -33,7 +33,7 @@ struct KeyStoreTests {
         try #require(test.store as? any RecordStore)
     }
 
-    /// Bytes as they are.
+    /// A record with its bytes unchanged.
     private struct Bytes: MatrixEncryption.Record {
         static let kind = RecordKind.setting
         let state: SecretBytes
@@ -43,7 +43,7 @@ struct KeyStoreTests {
     @Test(arguments: StoreUnderTest.Make.allCases)
     func recordsAreKeptByExactlyTheirNames_inTheOrderOfTheirBytes(make: StoreUnderTest.Make) throws {
         let test = try StoreUnderTest(make)
-        // Two that Swift takes for the same text, and one with a zero.
+        // Two that are equal as Swift strings, and one with a zero.
         for key in ["e\u{301}", "\u{e9}", "a\0b", "Z"] {
             try commit(test, RecordKey(.setting, scope: "s", key: key), Bytes(state: SecretBytes(key.utf8)))
         }
@@ -57,7 +57,7 @@ struct KeyStoreTests {
         #expect(try records(test).record(RecordKey(.setting, scope: "s", key: "e\u{301}")) != nil)
     }
 
-    /// The homeserver sends no key twice.
+    /// The homeserver does not send a key twice.
     @Test(arguments: StoreUnderTest.Make.allCases)
     func beginningAnewKeepsKeys(make: StoreUnderTest.Make) throws {
         let test = try StoreUnderTest(make)
@@ -92,14 +92,14 @@ struct KeyStoreTests {
             let event = try #require(try test.store.event("$\(index)", in: "!r"))
             #expect(event.isEncrypted && event.decryptionError == failure)
         }
-        // The key has come.
+        // The key has arrived.
         let readable = try event("$0").withDecrypted(clear)
         try test.commit { $0.replaced = [readable] }
         try test.reopenIfPermanent()
         #expect(try test.store.event("$0", in: "!r")?.contentJSON["body"]?.string == "hi")
     }
 
-    /// A store that an earlier version has left.
+    /// Restores a store of an earlier version.
     private func restore(_ dump: String, of user: String, in folder: TemporaryFolder) throws -> MXFileStore {
         let file = folder.url.appending(path: StoreFolder.fileName(of: user)).appending(path: "store.sqlite")
         try FileManager.default.createDirectory(
@@ -124,7 +124,7 @@ struct KeyStoreTests {
         store.close()
     }
 
-    /// With a record of a session that is looked for, as the first version has written those.
+    /// With a record of a requested session, as the first version wrote it.
     @Test func keysOfADatabaseOfTheThirdVersionReadWhatTheyHaveRead() throws {
         let folder = try TemporaryFolder()
         let store = try restore("matrix/store-3.sql", of: "@a:s", in: folder)
@@ -147,7 +147,7 @@ struct KeyStoreTests {
         store.close()
     }
 
-    /// A command that asks whether a room is encrypted may come before anything has migrated the store.
+    /// A command may ask whether a room is encrypted before the store is migrated.
     @Test func aStoreThatIsNotMigratedYetStillSaysWhatIsEncrypted() throws {
         let test = try StoreUnderTest(.file)
         test.store.close()
@@ -181,14 +181,14 @@ struct KeyStoreTests {
         let session = try test.store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE")
         #expect(session.rebuildReason != nil && session.syncToken == nil)
         #expect(try records(test).record(place) == secret)
-        // Those of another device are nobody's.
+        // Another device does not inherit them.
         test.store.close()
         let other = try test.store.open(userId: StoreUnderTest.userId, deviceId: "OTHER")
         #expect(other.rebuildReason != nil)
         #expect(try records(test).record(place) == nil)
     }
 
-    /// Where a rebuild can break off, as files are left then.
+    /// Points at which a rebuild can be interrupted, with the files that it leaves.
     enum BrokenRebuild: CaseIterable {
         case aside, beforeTheLog, half
     }
@@ -201,7 +201,7 @@ struct KeyStoreTests {
         func copy(_ name: String, as copy: String) throws {
             try files.copyItem(at: test.folder.file(name), to: test.folder.file(copy))
         }
-        // The log has what was written last, as long as the database is open.
+        // The log contains the latest writes while the database is open.
         try copy("store.sqlite", as: "store.sqlite.former")
         try copy("store.sqlite-wal", as: "log")
         test.store.close()
@@ -222,7 +222,7 @@ struct KeyStoreTests {
         #expect(try records(test).record(place) == secret)
     }
 
-    /// A page of the disk that cannot be read takes the keys on it, and those alone.
+    /// An unreadable disk page loses only the keys on it.
     @Test func aDamagedPageTakesFewKeys() throws {
         let count = 120
         let sound = try StoreUnderTest(.file)
@@ -246,16 +246,17 @@ struct KeyStoreTests {
             kept.append(try records(test).records(.setting, scope: "s").count)
         }
         #expect(kept.count > 30)
-        // The few pages that lead to others, or say whose it is, take more.
+        // Losing one of the few pages that lead to others, or that name the owner, costs more.
         #expect(kept.filter { $0 >= count - 20 }.count >= kept.count - 6, "\(kept)")
     }
 
-    /// 20 kB of garbage in the middle of the file, as from a bad disk: what is lost is said, and what was rescued.
+    /// 20 kB of garbage in the middle of the file, as from a bad disk: the loss is reported, and so is what was
+    /// rescued.
     @Test(arguments: [0, 1, 200])
     func garbageInTheMiddleIsReported(keys: Int) throws {
         let test = try StoreUnderTest(.file)
         for number in 0..<keys {
-            // Within a page each: SQLite does not notice garbage in the further pages of a long record.
+            // Each within one page: SQLite does not notice garbage in the further pages of a long record.
             let text = String(repeating: "\(number) ", count: 100)
             try commit(
                 test, RecordKey(.inboundSession, scope: "!r", key: "\(number)"), Bytes(state: SecretBytes(text.utf8)))
@@ -274,7 +275,8 @@ struct KeyStoreTests {
         bytes.replaceSubrange(
             start..<start + 20_000, with: Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 * 7) }))
         try bytes.write(to: file)
-        // Where the garbage lies decides when it is met; it is marked then, and said at the next opening.
+        // The position of the garbage decides when it is found; the store is then marked, and the next opening reports
+        // it.
         let store = MXFileStore(folder: test.folder.url)
         var session = try store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE")
         if session.rebuildReason == nil {
@@ -323,7 +325,7 @@ struct KeyStoreTests {
         #expect(try !isMarkedAsCopy(#require(test.store as? MXFileStore)))
     }
 
-    /// Of the whole folder, or of the database alone from before the last opening.
+    /// A copy of the whole folder, or of the database alone from before the last opening.
     @Test(arguments: [true, false]) func aCopyIsKnown(isWhole: Bool) throws {
         let (test, other) = (try withKeys(), try TemporaryFolder())
         test.store.close()
@@ -353,7 +355,7 @@ struct KeyStoreTests {
         }
     }
 
-    /// As a crash leaves it between the writing of the database and that of the lock file.
+    /// As after a crash between writing the database and writing the lock file.
     @Test func anOpeningThatBreaksOffIsNoCopy() throws {
         let test = try withKeys()
         test.store.close()

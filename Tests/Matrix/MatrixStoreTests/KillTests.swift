@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make -C Lab matrix-kill` does two hundred times.
+/// `make -C Lab matrix-kill` runs this two hundred times.
 struct KillTests {
-    /// It stands where the test bundle does.
+    /// Located next to the test bundle.
     static let program: String = {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let folder =
@@ -24,7 +24,7 @@ struct KillTests {
         #expect(output.contains("nothing lost or doubled"))
     }
 
-    /// A file that may not grow stands for a full disk.
+    /// A file that may not grow simulates a full disk.
     @Test func aFullDiskIsAnErrorThatLeavesTheStoreAsItWas() async throws {
         let folder = try TemporaryFolder()
         let (status, output) = try await run("fill", folder.url.path, "400000")

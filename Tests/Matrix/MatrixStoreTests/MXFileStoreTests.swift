@@ -105,7 +105,7 @@ struct MXFileStoreTests {
         let (_, session) = try open(folder)
         #expect(session.syncToken == "s1")
         #expect(session.accountData.count == 1)
-        // A room that only ever had events is none in a list.
+        // A room that only ever had events is not listed.
         #expect(session.summaries.isEmpty)
     }
 
@@ -146,7 +146,7 @@ struct MXFileStoreTests {
         #expect(try again.events(in: "!r", before: nil, limit: 100).last?.eventId == "$18")
     }
 
-    // MARK: Whose it is
+    // MARK: Ownership
 
     @Test func eachUserHasAFolder() throws {
         let folder = try TemporaryFolder()
@@ -196,7 +196,7 @@ struct MXFileStoreTests {
         changes.syncToken = "s"
         try test.store.commit(changes)
         test.store.close()
-        // As if somebody had copied the folder.
+        // As if the folder had been copied.
         try FileManager.default.copyItem(
             at: test.folder.file(""), to: test.folder.url.appendingPathComponent("%40bob%3Aexample.org"))
         let (_, session) = try open(test.folder, userId: "@bob:example.org")
@@ -301,7 +301,7 @@ struct MXFileStoreTests {
         let error = #expect(throws: MatrixError.self) { try open(test.folder) }
         #expect(error?.code == .store)
         #expect(error?.message.contains("in use by this process") == true)
-        // Another account is another matter.
+        // Another account is independent.
         _ = try open(test.folder, userId: "@bob:example.org")
         test.store.close()
         _ = try open(test.folder)
@@ -313,7 +313,7 @@ struct MXFileStoreTests {
         _ = try open(folder)
     }
 
-    /// As a child has it between fork and exec.
+    /// As in a child between fork and exec.
     @Test func aCopyOfItsDescriptorsDoesNotKeepTheLock() throws {
         let test = try StoreUnderTest(.file)
         let lock = test.folder.file("lock").resolvingSymlinksInPath().path

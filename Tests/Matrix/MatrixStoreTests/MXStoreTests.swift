@@ -3,7 +3,7 @@ import MatrixProtocol
 import MatrixSDK
 import Testing
 
-/// What every store does.
+/// Behavior of every store.
 struct MXStoreTests {
     // MARK: Timelines
 
@@ -82,7 +82,7 @@ struct MXStoreTests {
         #expect(try test.timeline() == (0...5).ids)
     }
 
-    /// Texts that Swift takes for one, as bytes are two.
+    /// Texts that are equal as Swift strings but differ in bytes.
     @Test(arguments: StoreUnderTest.Make.allCases)
     func idsThatOnlyLookAlikeAreTwo(make: StoreUnderTest.Make) throws {
         let test = try StoreUnderTest(make)
@@ -185,7 +185,7 @@ struct MXStoreTests {
         #expect(try test.timeline() == ["$1"])
     }
 
-    /// A zero ends a text in SQLite.
+    /// SQLite ends a text at a zero.
     @Test(arguments: StoreUnderTest.Make.allCases)
     func idsWithAZeroInsideAreIdsOfTheirOwn(make: StoreUnderTest.Make) throws {
         let test = try StoreUnderTest(make)
@@ -212,12 +212,12 @@ struct MXStoreTests {
             changes.rooms["!r"] = room
             try test.store.commit(changes)
         }
-        // 36 events: 20 stay, and one more, for a batch is not cut.
+        // Of 36 events 20 stay, plus one, because a batch is not cut.
         #expect(try test.store.trimTimeline(of: "!r") == "t5")
         #expect(try test.timeline() == (15..<36).ids)
         #expect(try test.store.trimTimeline(of: "!r") == nil)
         #expect(try test.store.trimTimeline(of: "!none") == nil)
-        // What was let go comes back from the server, in front.
+        // Discarded events come back from the server, at the front.
         try test.commit {
             $0.older = (12..<15).reversed().messages
             $0.olderToken = "t4"
@@ -236,7 +236,7 @@ struct MXStoreTests {
         #expect(try test.timeline().count == 50)
     }
 
-    /// The token stands for the point before an event that came the time before: it fits no other.
+    /// The token belongs to the point before an event that arrived last time, and fits no other.
     @Test(arguments: StoreUnderTest.Make.allCases)
     func theTokenOfAnEventThatWasThereIsNotTaken(make: StoreUnderTest.Make) throws {
         let test = try StoreUnderTest(make, eventsPerRoom: 4)
@@ -337,7 +337,7 @@ struct MXStoreTests {
         #expect(try test.store.state(of: "!r").isEmpty)
         #expect(try test.store.receipts(in: "!r").isEmpty)
         #expect(try test.timeline("!other") == ["$1"])
-        // And may come again at once.
+        // And it may come back at once.
         try test.commit("!other") {
             $0.isRemoved = true
             $0.timeline = [2].messages

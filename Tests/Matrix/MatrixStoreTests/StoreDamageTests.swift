@@ -5,9 +5,9 @@ import Testing
 
 @testable import MatrixSDK
 
-/// Databases that are not what they should be.
+/// Damaged and foreign databases.
 struct StoreDamageTests {
-    /// A store that was closed, with `count` events in a room.
+    /// A closed store with `count` events in a room.
     private func makeClosed(events count: Int = 100) throws -> StoreUnderTest {
         let test = try StoreUnderTest(.file)
         var changes = MXStoreChanges()
@@ -29,7 +29,7 @@ struct StoreDamageTests {
         return (store, try store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE"))
     }
 
-    /// It must be as good as new.
+    /// Expects the store to be as good as new.
     private func expectRebuilt(_ test: StoreUnderTest, sourceLocation: SourceLocation = #_sourceLocation) throws {
         do {
             let (store, session) = try open(test)
@@ -101,7 +101,7 @@ struct StoreDamageTests {
         try expectRebuilt(test)
     }
 
-    /// Bytes change at random in the middle of the file: whatever comes of it, it is not a crash, and an error is ours.
+    /// Random changes of bytes in the middle of the file never cause a crash, and errors are ours.
     @Test(arguments: 0..<40)
     func flippedBytesNeverCrash(seed: UInt64) throws {
         let test = try makeClosed(events: 300)
@@ -125,7 +125,7 @@ struct StoreDamageTests {
             #expect(error.code == .store)
         }
         store.close()
-        // In the end there is always a store that works.
+        // In the end there is always a working store.
         let (again, _) = try open(test)
         again.close()
     }
@@ -176,7 +176,7 @@ struct StoreDamageTests {
         #expect(try store.events(in: "!r", before: nil, limit: 1000).count == 100)
     }
 
-    /// A property that a later version adds to summaries is missing in those of an earlier one.
+    /// Summaries of an earlier version lack a property that a later one adds.
     @Test func aSummaryWithoutANewPropertyTakesItsDefault() throws {
         let test = try makeClosed()
         try execute(test, #"UPDATE room SET summary = '{"roomId":"!r","displayName":"Old","unheardOf":1}'"#)

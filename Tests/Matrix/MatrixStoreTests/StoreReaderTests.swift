@@ -6,7 +6,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// What is read of a store that somebody else owns.
+/// Reading a store that another process owns.
 struct StoreReaderTests {
     private let user = StoreUnderTest.userId
 
@@ -70,7 +70,7 @@ struct StoreReaderTests {
         try owner.commit(changes(token: "s1", event: "one"))
         try MXFileStore.delete(of: user, in: folder.url)
         #expect(!MXFileStore.exists(for: user, in: folder.url))
-        // Another one begins there, and what the first still does is no matter to it.
+        // Another reader starts there, unaffected by the first.
         let next = MXFileStore(folder: folder.url, eventsPerRoom: 10, allowsReaders: true)
         #expect(try next.open(userId: user, deviceId: "D").syncToken == nil)
         try owner.commit(changes(token: "s2", event: "two"))
@@ -113,7 +113,7 @@ struct StoreReaderTests {
         try next.commit(changes(token: "n1", event: "one"))
         try owner.deleteAllData()
         #expect(try MXFileStore.stored(of: user, deviceId: "NEW", in: folder.url)?.syncToken == "n1")
-        // Nobody else gets in.
+        // No other process gets access.
         #expect(MXFileStore.ownership(of: user, in: folder.url) == .owned(process: getpid()))
         try next.deleteAllData()
         #expect(!MXFileStore.exists(for: user, in: folder.url))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// A database that fails in the middle of a commit: all of the commit is undone.
+/// A database that fails in the middle of a commit: the whole commit is undone.
 struct StoreRollbackTests {
     private static func first() -> MXStoreChanges {
         var changes = MXStoreChanges()
@@ -25,7 +25,7 @@ struct StoreRollbackTests {
         return changes
     }
 
-    /// Writes to every table in every way in which a sync does.
+    /// Writes to every table in every way that a sync does.
     private static func second() -> MXStoreChanges {
         var changes = MXStoreChanges()
         var room = MXStoreChanges.Room()
@@ -95,7 +95,7 @@ struct StoreRollbackTests {
         }
     }
 
-    /// What the second commit does to the database.
+    /// The database operations of the second commit.
     private static let touched: Set = [
         "INSERT meta", "INSERT room", "UPDATE room", "DELETE room", "INSERT event", "UPDATE event", "DELETE event",
         "INSERT state", "DELETE state", "INSERT receipt", "DELETE receipt", "INSERT account_data",

@@ -2,7 +2,7 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 
-/// A store of one of the makes, with an account that is open.
+/// A store of one of the makes, with an open account.
 final class StoreUnderTest {
     enum Make: CaseIterable, Sendable {
         case memory
@@ -30,7 +30,7 @@ final class StoreUnderTest {
         store.close()
     }
 
-    /// What is committed to a store that lasts must be there in the next: read it from that.
+    /// Reopens a persistent store, so that the next reads come from disk.
     func reopenIfPermanent() throws {
         guard make == .file else { return }
         store.close()
@@ -48,7 +48,7 @@ final class StoreUnderTest {
         try reopenIfPermanent()
     }
 
-    /// Ids of the whole timeline, oldest first.
+    /// The IDs of the whole timeline, oldest first.
     func timeline(_ roomId: String = "!r") throws -> [String] {
         try store.events(in: roomId, before: nil, limit: 10_000).map(\.eventId).reversed()
     }
@@ -67,14 +67,14 @@ final class TemporaryFolder: Sendable {
         try? FileManager.default.removeItem(at: url)
     }
 
-    /// The files of the account.
+    /// The URL of an account's file.
     func file(_ name: String) -> URL {
         url.appendingPathComponent("%40alice%3Aexample.org").appendingPathComponent(name)
     }
 }
 
 extension MXEvent {
-    /// The JSON text of an event.
+    /// Makes an event from JSON text.
     static func make(_ json: String, roomId: String? = "!r") -> MXEvent {
         guard let event = MXEvent(data: Data(json.utf8), roomId: roomId) else { fatalError("no event: \(json)") }
         return event

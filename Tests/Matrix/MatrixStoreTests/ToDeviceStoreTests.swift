@@ -6,7 +6,7 @@ import Testing
 
 @testable import MatrixSDK
 
-/// Messages to this device that are stored until they are told.
+/// Messages to this device that are stored until they are delivered.
 struct ToDeviceStoreTests {
     private func message(_ id: String) -> MXToDeviceMessage {
         MXToDeviceMessage(id: id, event: .data("m.room_key", content: #"{"id":"\#(id)"}"#, sender: "@b:s"))
@@ -40,7 +40,7 @@ struct ToDeviceStoreTests {
         #expect(try open(test).toDevice.map(\.id) == ["s1 0", "s1 1"])
     }
 
-    /// The server does not send them again, also not in the answer to a first sync.
+    /// The server does not send them again, not even in the answer to a first sync.
     @Test func beginningAnewKeepsThem() throws {
         let test = try StoreUnderTest(.file)
         try commit(test) { $0.toDevice = [message("s1 0")] }

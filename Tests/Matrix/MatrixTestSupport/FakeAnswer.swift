@@ -1,19 +1,19 @@
 package import JSONBytes
 import MatrixProtocol
 
-/// What a ``FakeHomeserver`` was asked.
+/// A request to a ``FakeHomeserver``.
 package struct FakeRequest: Sendable {
     package let method: String
     /// As sent: percent-encoded.
     package let rawPath: String
     /// Pieces of the path, decoded.
     package let path: [String]
-    /// Decoded; repeated ones keep their order.
+    /// Decoded; repeated parameters keep their order.
     package let query: [(name: String, value: String)]
     package let fields: [(name: String, value: String)]
-    /// The first ``keptBytes`` of it.
+    /// The first ``keptBytes`` of the body.
     package let body: [UInt8]
-    /// All of it.
+    /// The size of the whole body.
     package let bodySize: Int
 
     package static let keptBytes = 4 << 20
@@ -29,16 +29,16 @@ package struct FakeRequest: Sendable {
     }
 }
 
-/// What a ``FakeHomeserver`` answers, and what goes wrong with it.
+/// An answer of a ``FakeHomeserver``, and its fault.
 package struct FakeAnswer: Sendable {
     package enum Fault: Sendable {
-        /// All is well.
+        /// No fault.
         case none
-        /// The connection is closed after so many bytes of the body, the whole length of which was announced.
+        /// The connection closes after this many bytes of the body, although the full length was announced.
         case cut(after: Int)
-        /// The connection is closed without an answer.
+        /// The connection closes without an answer.
         case drop
-        /// Nothing is answered.
+        /// No answer.
         case silence
     }
 
@@ -46,7 +46,7 @@ package struct FakeAnswer: Sendable {
     package var fields: [(name: String, value: String)] = [("Content-Type", "application/json")]
     package var body: [UInt8] = []
     package var delay: Duration = .zero
-    /// Whether the answer still waits; asked again and again.
+    /// Whether the answer is still held back; called repeatedly.
     package var isHeld: (@Sendable () -> Bool)?
     package var fault = Fault.none
 
@@ -65,12 +65,12 @@ package struct FakeAnswer: Sendable {
             status: status)
     }
 
-    /// The access token has expired, or is not known.
+    /// The access token has expired or is unknown.
     package static func unknownToken(softLogout: Bool = true) -> FakeAnswer {
         .error(401, "M_UNKNOWN_TOKEN", #""soft_logout":\#(softLogout)"#)
     }
 
-    /// A sync is asked for from a point of the stream that is not known.
+    /// A sync request names an unknown point of the stream.
     package static var unknownSyncToken: FakeAnswer {
         .json(#"{"errcode":"M_UNKNOWN","error":"Invalid stream token"}"#, status: 400)
     }

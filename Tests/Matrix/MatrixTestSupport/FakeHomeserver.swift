@@ -6,16 +6,16 @@ import NIOPosix
 import NIOSSL
 package import TestSupport
 
-/// A homeserver that answers what a test tells it to, and records what it was asked.
+/// A homeserver that gives the answers a test sets, and records its requests.
 ///
 ///     let server = try await FakeHomeserver.start()
 ///     server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":[]}"#))
 ///     server.on("PUT", "v3/rooms/*/send/*/*", [.drop, .json(#"{"event_id":"$1"}"#)])
 ///
-/// It listens until it is stopped, or as long as the process lives.
+/// It listens until it is stopped, or until the process ends.
 ///
-/// Without a leading `/` a path lies below `/_matrix/client/`; `*` stands for one piece of it, `**` at the end for all that
-/// follow. The route that was added last wins; what no route takes is 404 `M_UNRECOGNIZED`.
+/// A path without a leading `/` is relative to `/_matrix/client/`; `*` matches one segment, `**` at the end matches the
+/// rest. The route that was added last wins; requests without a route get 404 `M_UNRECOGNIZED`.
 package final class FakeHomeserver: Sendable {
     package typealias Handler = @Sendable (FakeRequest) -> FakeAnswer
 
@@ -41,7 +41,7 @@ package final class FakeHomeserver: Sendable {
         (self.listener, self.state, self.connections, self.scheme) = (listener, state, connections, scheme)
     }
 
-    /// - Parameter leaf: With it, TLS is spoken.
+    /// - Parameter leaf: Enables TLS with this certificate.
     package static func start(tls leaf: CertificateAuthority.Leaf? = nil) async throws -> FakeHomeserver {
         let tls = try leaf.map { leaf in
             try NIOSSLContext(
@@ -70,33 +70,33 @@ package final class FakeHomeserver: Sendable {
     /// `http://127.0.0.1:port`, or `https`.
     package var address: String { "\(scheme)://127.0.0.1:\(listener.localAddress?.port ?? 0)" }
 
-    /// The same.
+    /// ``address`` as a URL.
     package var url: URL { URL(string: address) ?? URL(filePath: "/") }
 
-    /// Closes everything.
+    /// Closes the listener and all connections.
     package func stop() async {
         try? await listener.close().get()
         connections.closeAll()
     }
 
-    /// Closes what is connected, without a word; new connections are taken.
+    /// Closes all connections without notice; new ones are accepted.
     package func dropConnections() { connections.closeAll() }
 
     // MARK: Script
 
-    /// What is answered to these requests.
+    /// Answers matching requests with a handler.
     package func on(_ method: String, _ path: String, _ handler: @escaping Handler) {
         let path = path.hasPrefix("/") ? path : "/_matrix/client/" + path
         let route = Route(method: method, pieces: path.split(separator: "/"), handler: handler)
         state.withLock { $0.routes.insert(route, at: 0) }
     }
 
-    /// The same answer each time.
+    /// Answers matching requests always with the same answer.
     package func on(_ method: String, _ path: String, _ answer: FakeAnswer) {
         on(method, path) { _ in answer }
     }
 
-    /// One answer after the other; the last again and again.
+    /// Answers matching requests with one answer after the other; the last one repeats.
     package func on(_ method: String, _ path: String, _ answers: [FakeAnswer]) {
         let left = Lock(answers[...])
         on(method, path) { _ in
@@ -108,7 +108,7 @@ package final class FakeHomeserver: Sendable {
         }
     }
 
-    /// Asked before all routes; nil lets them answer.
+    /// Sets a handler that runs before all routes; `nil` passes the request on to them.
     package func setGate(_ gate: (@Sendable (FakeRequest) -> FakeAnswer?)?) {
         state.withLock { $0.gate = gate }
     }
@@ -136,24 +136,24 @@ package final class FakeHomeserver: Sendable {
         return matches(pattern.dropFirst(), pieces.dropFirst())
     }
 
-    /// Says of every room that it is not encrypted, whatever the routes before say. Clients ask before they send.
+    /// Reports every room as not encrypted, overriding earlier routes. Clients check this before they send.
     package func hasPlainRooms() {
         on("GET", Self.encryption, .error(404, "M_NOT_FOUND"))
     }
 
     private static let encryption = "v3/rooms/*/state/m.room.encryption"
 
-    // MARK: What it was asked
+    // MARK: Requests
 
-    /// Requests for something else than whether a room is encrypted.
+    /// All requests except checks whether a room is encrypted.
     package var requestsProper: [FakeRequest] {
         requests.filter { !$0.rawPath.contains("/state/m.room.encryption") }
     }
 
-    /// All requests so far, in the order in which they were complete.
+    /// All requests so far, in the order in which they were completed.
     package var requests: [FakeRequest] { state.withLock { $0.requests } }
 
-    /// Whether this stands in anything that it was sent: a path, a query, a field or a body.
+    /// Whether any received path, query, field or body contains the text.
     package func hasReceived(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         return requests.contains { request in
@@ -163,7 +163,7 @@ package final class FakeHomeserver: Sendable {
         }
     }
 
-    /// Those of a method to a path.
+    /// The requests with a method to a path.
     package func requests(_ method: String, _ path: String) -> [FakeRequest] {
         let path = path.hasPrefix("/") ? path : "/_matrix/client/" + path
         let pieces = path.split(separator: "/")
@@ -172,13 +172,13 @@ package final class FakeHomeserver: Sendable {
         }
     }
 
-    /// Waits until so many have come.
+    /// Waits until this many requests have arrived.
     package func hasBeenAsked(_ method: String, _ path: String, times count: Int = 1) async -> Bool {
         await eventually { self.requests(method, path).count >= count }
     }
 }
 
-/// Channels that are open.
+/// Open channels.
 final class Connections: Sendable {
     private let channels = Lock<[ObjectIdentifier: any Channel]>([:])
 

@@ -5,42 +5,43 @@ package import MatrixEncryption
 
 /// A homeserver with rooms and with the keys of all devices, which lies where a test wants it to.
 ///
-/// One client comes over the network: what is asked there counts as asked by its device. The others are ``TestDevice``s
-/// beside it, in the ``World`` that one lock guards.
+/// One client connects over the network: its requests count as those of its device. The other devices are
+/// ``TestDevice``s in the ``World``, which one lock guards.
 package final class LyingHomeserver: Sendable {
     package static let client = DeviceAddress("@a:s", "DEVICE")
 
     package struct World {
         package let keys = KeyServer()
-        /// A member with an identity, which has signed this device.
+        /// A member whose identity has signed this device.
         package let bob: TestDevice
-        /// In no room before a test says so.
+        /// In no room until a test adds her.
         package let eve: TestDevice
-        /// More devices, which a test has made.
+        /// More devices, added by a test.
         package var others: [TestDevice] = []
-        /// What the client is told of rooms, in order.
+        /// Events for the client's rooms, in order.
         package var events: [(roomId: String, json: JSONView)] = []
-        /// Whether it is told of changed devices.
+        /// Whether the client is notified of changed devices.
         package var tellsChanges = true
-        /// How many one-time keys it is said to have, whatever is true.
+        /// The number of one-time keys reported to the client, whatever the real one.
         package var saidKeyCount: Int?
-        /// Of several events of a room it is told the last one, that there were others, and the state that they have left.
+        /// Whether timelines are limited: of several events in a room the client gets the last one, a gap, and the
+        /// resulting state.
         package var cutsTimelines = false
-        /// Types of state that it is not told of.
+        /// Types of state hidden from the client.
         package var hiddenState: Set<String> = []
-        /// The code with which it refuses to take messages to devices.
+        /// The code with which messages to devices are refused.
         package var toDeviceRefusal: String?
-        /// How long each answer about keys takes.
+        /// The delay of each answer about keys.
         package var delay: Duration = .zero
-        /// The next question for all keys of the backup is refused: this one has taken its place.
+        /// Replaces the backup at the next request for all its keys, which is refused.
         package var swapsBackupOnDownload: JSONView?
         /// By its type, as set with `PUT`.
         package var accountData: [String: JSONView] = [:]
-        /// Room keys that were uploaded as files, by their id.
+        /// Room keys that were uploaded as files, by ID.
         package var media: [String: [UInt8]] = [:]
-        /// Rooms that the client is invited to, by whom; it is told of them as long as they stand here.
+        /// The client's invitations, by room, with their senders; each sync repeats them.
         package var invitations: [String: String] = [:]
-        /// Tokens of earlier ones are not known any more.
+        /// Tokens of earlier streams are unknown.
         package var stream = 0
         private var lastEvent = 0
 
@@ -56,7 +57,7 @@ package final class LyingHomeserver: Sendable {
     package let server: FakeHomeserver
     private let world: Lock<World>
 
-    /// - Parameter server: What it has no routes for is answered as said here.
+    /// - Parameter server: Answers requests that have no route here.
     package init(on server: FakeHomeserver) throws {
         self.server = server
         let world = Lock(try World())
@@ -110,7 +111,7 @@ package final class LyingHomeserver: Sendable {
         }
     }
 
-    /// Whether the client's identity vouches for its device: others learn it from the keys.
+    /// Whether the client's identity has signed its device, which others see in the keys.
     package var hasSignatureOfClient: Bool {
         world.withLock { world in
             let signatures = world.keys.devices[Self.client]?.keys?["signatures"]?[Self.client.user]
@@ -118,12 +119,12 @@ package final class LyingHomeserver: Sendable {
         }
     }
 
-    /// Types of the messages that wait for a device.
+    /// Types of the pending messages for a device.
     package func types(to address: DeviceAddress) -> [String] {
         world.withLock { $0.keys.messages(to: address).compactMap { $0["type"]?.string } }
     }
 
-    /// Changes or asks what there is.
+    /// Reads or changes the world.
     package func with<Value>(_ body: (inout World) throws -> sending Value) throws -> sending Value {
         try world.withLock { world in try body(&world) }
     }
@@ -132,9 +133,9 @@ package final class LyingHomeserver: Sendable {
 // MARK: Rooms
 
 extension LyingHomeserver.World {
-    /// Tells the client of an event, true or not.
+    /// Sends an event to the client, true or not.
     ///
-    /// - Returns: Its id.
+    /// - Returns: Its ID.
     @discardableResult
     package mutating func tell(
         _ type: String, from sender: String, _ content: JSONView, in roomId: String = "!r:s", stateKey: String? = nil,
@@ -164,9 +165,9 @@ extension LyingHomeserver.World {
         tell("m.room.encryption", from: "@b:s", content, in: roomId, stateKey: "")
     }
 
-    /// A member other than the client says something.
+    /// Encrypts a message from another member.
     ///
-    /// - Returns: What the server has of it. The client is told of it with ``tell(_:)``.
+    /// - Returns: The event as the server has it. Send it to the client with ``tell(_:)``.
     package func say(
         _ text: String, by device: TestDevice, to members: [String] = ["@a:s", "@b:s"], content: JSONView? = nil
     ) throws -> EncryptedEvent {
@@ -185,7 +186,7 @@ extension LyingHomeserver.World {
             stateKey: stateKey, id: id ?? event.eventId)
     }
 
-    /// An event as others have it from the server.
+    /// An event as the server shows it to other devices.
     package func encrypted(_ eventId: String) -> EncryptedEvent? {
         guard let (roomId, json) = events.last(where: { $0.json["event_id"]?.string == eventId }) else { return nil }
         return EncryptedEvent(

@@ -1,8 +1,8 @@
 import Basics
 import Foundation
 
-/// A homeserver with accounts and rooms that it remembers: what users do shows in each other's syncs. It has what programs
-/// need who talk to each other, no encryption, and no federation.
+/// A homeserver with accounts and rooms that it remembers: users' actions appear in each other's syncs. It has what
+/// programs need to talk to each other, without encryption and federation.
 package final class SmallHomeserver: Sendable {
     package let server: FakeHomeserver
     private let state = Lock(State())
@@ -75,7 +75,7 @@ package final class SmallHomeserver: Sendable {
         }
     }
 
-    /// - Parameter answer: Nil: there is no such thing.
+    /// - Parameter answer: Returns `nil` if there is no such thing.
     private func on(
         _ method: String, _ path: String, needsUser: Bool = true,
         _ answer: @escaping @Sendable (inout State, Call) -> [String: Any]?
@@ -97,7 +97,7 @@ package final class SmallHomeserver: Sendable {
     }
 }
 
-/// A request, and who made it.
+/// A request and its user.
 private struct Call {
     let path: [String]
     let query: [String: String]
@@ -129,7 +129,7 @@ private struct Room {
     var isPublic = false
     var typing: [String] = []
     var typingPosition = 0
-    /// Where each user has read to.
+    /// Each user's read position.
     var reads: [String: Int] = [:]
 
     var state: [[String: Any]] { state(before: .max) }
@@ -173,7 +173,7 @@ private struct State {
     var pushers: [String: [String: [String: Any]]] = [:]
     /// By user and transaction.
     var sent: [[String]: String] = [:]
-    /// Everything that syncs tell has one.
+    /// Every item in a sync has one.
     var position = 0
 
     // MARK: Accounts

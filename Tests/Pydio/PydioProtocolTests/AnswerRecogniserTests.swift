@@ -9,7 +9,7 @@ struct AnswerRecogniserTests {
         case workspaces, ls, mkdir, upload
     }
 
-    /// What became of an answer, as text: the numbers are those of the errors.
+    /// The result of an answer as text: the numbers are those of the errors.
     private static func outcome(
         _ request: Request, _ body: String, type: String = "text/xml; charset=UTF-8", status: Int = 200
     ) -> String {
@@ -91,7 +91,7 @@ struct AnswerRecogniserTests {
         #expect(Self.describe(answer) { "success \($0.message ?? "")" } == expected)
     }
 
-    /// An upload's error is a short text with a number, and no page.
+    /// An upload error is a short text with a number, not a page.
     @Test(
         arguments: [
             ("text/plain", "no space left (507)", "6 no space left (507)"), ("application/json", "no (507)", "7"),
@@ -118,7 +118,7 @@ struct AnswerRecogniserTests {
         #expect(outcome == (type == "text/xml" ? "7" : expected))
     }
 
-    /// What is made of an answer does not change what it is.
+    /// The type that an answer is converted to does not affect its recognition.
     @Test(
         arguments: [
             ("application/json", "[]", "nothing"), ("application/json", #"{"dev":1}"#, "1"),

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// An authorisation played by hand (section 4 of the protocol's notes), with what it orders as readable lines.
+/// An authorization driven by hand (section 4 of the protocol's notes), with its orders as readable lines.
 struct AuthorizationScript {
     var machine = AuthorizationMachine(deviceId: "device")
     var kind = PydioAuthentication.automatic
@@ -18,7 +18,7 @@ struct AuthorizationScript {
         machine.setUser(user)
     }
 
-    /// With a session that has the token `t1`.
+    /// A script with a session that has the token `t1`.
     static func loggedIn() throws -> AuthorizationScript {
         var script = try AuthorizationScript()
         _ = script.refused(.notAuthorized)
@@ -50,7 +50,7 @@ struct AuthorizationScript {
 
     mutating func login(captcha: String) -> String { describe(machine.login(captcha: captcha, as: kind)) }
 
-    /// - Parameter type: Nil is that of what the text looks like.
+    /// - Parameter type: `nil` to derive it from the text.
     mutating func answer(
         _ body: String, type: String? = nil, status: Int = 200, cookie: String? = nil
     ) -> String {
@@ -87,7 +87,7 @@ struct AuthorizationScript {
         }
     }
 
-    /// The request with what matters of it.
+    /// The relevant parts of a request.
     private mutating func describe(_ order: AuthorizationMachine.Order) -> String {
         self.order = order
         guard let (request, pass) = machine.request(for: order, now: .start) else { return "no request" }
@@ -132,7 +132,7 @@ struct AuthorizationMachineTests {
     @Test func aRememberedLoginNeedsNoPassword() throws {
         for kind in [PydioAuthentication.automatic, .session, .rememberedSession] {
             var script = try Self.remembered(kind)
-            // Neither the old session nor its token is sent.
+            // Sends neither the old session nor its token.
             #expect(
                 script.refused(.notAuthorized)
                     == "login login_seed=-1 cookie_login=true AjaXplorer-remember=ada:r1")
@@ -160,7 +160,7 @@ struct AuthorizationMachineTests {
             script.answer("<tree ><require_auth/></tree>")
                 == "login login_seed=-1 cookie_login=true AjaXplorer-remember=ada:r1")
         #expect(script.fail(.network) == "fail 101")
-        // It may still be valid.
+        // The cookie may still be valid.
         #expect(script.authorize() == "login login_seed=-1 cookie_login=true AjaXplorer-remember=ada:r1")
     }
 
@@ -217,7 +217,7 @@ struct AuthorizationMachineTests {
         _ = script.answer(AuthorizationScript.seed)
         #expect(script.answer(Self.result("-1")) == "fail 3")
         #expect(script.refused(.notAuthorized, early) == "fail 3")
-        // A new call is a new try; so is one of a user with another password.
+        // A new call is a new attempt; so is one of a user with another password.
         #expect(script.refused(.notAuthorized) == "ping")
         #expect(script.fail(.network) == "fail 101" && script.refused(.notAuthorized, early) == "fail 101")
         script.machine.setUser(User(userid: "ada", password: "new"))
@@ -228,7 +228,7 @@ struct AuthorizationMachineTests {
         var script = try AuthorizationScript(user: nil)
         #expect(script.refused(.notAuthorized) == "fail 3")
         #expect(script.authorize() == "fail 3" && script.login(captcha: "x") == "fail 3")
-        // The token may have been that of a session of before.
+        // The token may belong to an earlier session.
         #expect(script.refused(.token) == "get_secure_token")
         #expect(script.answer(Self.requireAuth) == "fail 3")
         #expect(!script.machine.isAuthorizing)
@@ -335,7 +335,7 @@ struct AuthorizationMachineTests {
         #expect(!script.machine.isAuthorizing)
     }
 
-    // MARK: Others with the same account
+    // MARK: Other clients of the account
 
     @Test func aLoginHasASessionOfItsOwn_unlessACaptchaIsBeingSolved() throws {
         var script = try AuthorizationScript.loggedIn()
@@ -377,12 +377,12 @@ struct AuthorizationMachineTests {
         #expect(script.refused(.notAuthorized, repeatsLogin: false) == "fail 3")
         script.machine.forgetRefusal()
         #expect(script.refused(.notAuthorized, repeatsLogin: false) == "ping")
-        // A failure of the network says nothing of the login.
+        // A network failure says nothing about the login.
         #expect(script.fail(.network) == "fail 101")
         #expect(script.refused(.notAuthorized, repeatsLogin: false) == "ping")
     }
 
-    // MARK: Servers that are none
+    // MARK: Addresses without a server
 
     @Test(arguments: [(404, "fail 100"), (500, "fail 500"), (302, "fail 302"), (401, "get_seed")] as [(Int, String)])
     func aPingTellsWhetherThereIsAServer(status: Int, expected: String) throws {
@@ -423,7 +423,7 @@ struct AuthorizationMachineTests {
         _ = script.answer("-1")
         #expect(script.answer(body, type: "text/html", status: status) == "login login_seed=-1 password=open sesame")
         #expect(script.answer(Self.loggedIn) == "done" && script.pass.keystoreToken == nil)
-        // It is not asked again.
+        // The server is not asked for one again.
         _ = script.refused(.notAuthorized)
         _ = script.answer("")
         #expect(script.answer("-1").hasPrefix("login"))
@@ -441,7 +441,7 @@ struct AuthorizationMachineTests {
         #expect(script.answer(Self.result("-1")) == "fail 3")
     }
 
-    /// Within one attempt, which may begin anew.
+    /// Within one attempt, which may start over.
     @Test func aPairIsAskedForOnce() throws {
         var script = try AuthorizationScript()
         _ = script.refused(.notAuthorized)

@@ -52,13 +52,13 @@ struct ChangesFeedTests {
         let streamed = #"{"seq":1,"type":"create","source":"NULL","target":"/a"}"# + "\n" + "LAST_SEQ:12\n"
         for text in [Self.document, streamed] {
             let bytes = Array(text.utf8)
-            // A number that was cut is a number: only the end of the line before it tells.
+            // A truncated number is still a number: only the line ending before it reveals the end.
             let end = text == streamed ? bytes.count - 3 : bytes.count
             for count in 0..<end { #expect(ChangesFeed.read(Array(bytes.prefix(count)), after: 0) == nil) }
         }
     }
 
-    /// Old servers send it as a page, which one that begins like a page is not.
+    /// Old servers send the log with the type of a page; an actual page is not a log.
     @Test(
         arguments: [
             ("application/json", #"{"changes":[],"last_seq":1}"#, true), ("text/html", "LAST_SEQ:1\n", true),

@@ -3,7 +3,7 @@ import PydioProtocol
 import Testing
 import Transport
 
-/// What tells a download from an answer about one (section 6.6 of the protocol's notes).
+/// How a download differs from an answer about one (section 6.6 of the protocol's notes).
 struct DownloadTests {
     private func head(_ status: Int, _ fields: HTTPFields) -> HTTPResponse {
         HTTPResponse(status: status, fields: fields)
@@ -31,7 +31,7 @@ struct DownloadTests {
         }
     }
 
-    /// A file of XML is none if it could be the server's own answer.
+    /// An XML file is rejected if it could be the server's own answer.
     @Test func aDocumentIsNoDownloadInMemory() {
         let response = HTTPResponse(
             status: 200, fields: ["Content-Type": "text/xml", "Content-Disposition": "attachment"],

@@ -9,7 +9,7 @@ struct HTTPDateTests {
             ("Thu, 01-Jan-1970 00:00:01 GMT", 1), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
             ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400),
             ("Wed, 01 MAR 2023 00:00:00 GMT", 1_677_628_800),
-            // Two digits are of this century below 70.
+            // Two-digit years below 70 belong to this century.
             ("Thu, 31-Jan-69 00:00:00 GMT", 3_126_816_000), ("Thu, 01-Jan-70 00:00:00 GMT", 0),
             ("Sat, 01-Jan-00 00:00:00 GMT", 946_684_800), ("Sun, 31-Dec-99 00:00:00 GMT", 946_598_400),
             ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800),

@@ -3,7 +3,7 @@ import PydioProtocol
 import Testing
 import Transport
 
-/// Answers to what only some servers have.
+/// Answers of features that only some servers have.
 struct NodeRecogniserTests {
     private static func response(
         _ body: String, _ type: String = "text/xml; charset=UTF-8", status: Int = 200
@@ -30,7 +30,7 @@ struct NodeRecogniserTests {
         for operation in OptionalOperation.allCases {
             #expect(Self.code(AnswerRecogniser.done(operation).read(empty)) == .unsupportedOperation)
         }
-        // Every server has these.
+        // Every server has these actions.
         #expect(Self.code(AnswerRecogniser.success(of: "mkdir").read(empty)) == .receivedNotExpectedAnswer)
         #expect(Self.code(AnswerRecogniser.stat.read(empty)) == .receivedNotExpectedAnswer)
         let failed = Self.response(body, status: 500)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Hostile text in every field of a server's answers comes into no error as it is.
+/// Hostile text in any field of a server's answer is never copied verbatim to an error.
 struct PeerTextTests {
     private func expectFit(_ lines: [String?], sourceLocation: SourceLocation = #_sourceLocation) {
         for line in lines.compactMap(\.self) where !HostileText.flaws(in: line).isEmpty {
@@ -30,7 +30,7 @@ struct PeerTextTests {
         }
     }
 
-    /// As far as XML can hold it.
+    /// As far as XML can represent it.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -84,7 +84,7 @@ struct PeerTextTests {
     }
 }
 
-/// A number of any size in place of a time or a count ends nothing.
+/// A number of any size in place of a time or a count causes no crash.
 struct LongTimesTests {
     @Test(arguments: [
         "1e300", "-1e300", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e19", "-1", "0.5",

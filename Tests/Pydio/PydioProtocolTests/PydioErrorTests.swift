@@ -4,7 +4,7 @@ import Transport
 @testable import PydioProtocol
 
 struct PydioErrorTests {
-    /// Section 3 of the protocol's notes; 8 is what a later version put in the place of 7.
+    /// Section 3 of the protocol's notes; a later version replaced 7 by 8.
     @Test func numbersAreThoseOfTheOriginal() {
         let codes: [PydioError.Code] = [
             .unableToParseAnswer, .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha,
@@ -33,7 +33,7 @@ struct PydioErrorTests {
         #expect(PydioError(code, "").isRetryable == isRetryable)
     }
 
-    /// Cut off on the way, perhaps; what a server refuses stays refused.
+    /// The answer may have been cut off; a server's refusal stays a refusal.
     @Test(arguments: [(200, true), (299, true), (300, false), (404, false)])
     func anAnswerThatCannotBeReadIsWorthAnotherTryIfItWasASuccess(status: Int, isRetryable: Bool) {
         for code in [PydioError.Code.unableToParseAnswer, .receivedNotExpectedAnswer] {

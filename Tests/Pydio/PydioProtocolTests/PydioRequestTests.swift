@@ -38,7 +38,7 @@ struct PydioRequestTests {
         #expect(request.fields["Content-Type"] == "application/x-www-form-urlencoded")
     }
 
-    /// A long listing over a slow line comes as long as something comes.
+    /// A long listing over a slow line continues as long as data arrives.
     @Test func timeoutsCountSilence() throws {
         let address = try ServerAddress(#require(URL(string: "https://h/pydio")))
         let settings = PydioRequest.Settings(userAgent: "test", timeout: .seconds(7), stallTimeout: .seconds(9))
@@ -101,7 +101,7 @@ struct PydioRequestTests {
         }
     }
 
-    /// They would be resolved on the way, and the signature of a key pair be for another path.
+    /// They would be resolved on the way, and the signature of a key pair would cover another path.
     @Test(arguments: ["https://h/..", "https://h/a/../b", "https://h/./", "https://h/%2e%2E/pydio"])
     func anAddressWithSegmentsOfDotsIsRefused(address: String) throws {
         let url = try #require(URL(string: address))

@@ -3,7 +3,7 @@ import Testing
 @testable import PydioProtocol
 
 struct SafeTextTests {
-    /// 16 KiB are far more than is shown, and looked at no further.
+    /// 16 KiB is far more than is shown; the rest is not read.
     @Test func ofAPageTheFirst16KiBAreRead() {
         let page = "<" + String(repeating: "x", count: 16_380) + ">abcdef"
         #expect(SafeText.words(ofPage: Array(page.utf8), limit: 100, without: []) == "ab")

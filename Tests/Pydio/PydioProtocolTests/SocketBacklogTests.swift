@@ -3,7 +3,7 @@ import Testing
 
 @testable import PydioProtocol
 
-/// A mailbox and a WebSocket bring the same messages in the same order; each counts once.
+/// A mailbox and a WebSocket deliver the same messages in the same order; each counts once.
 struct SocketBacklogTests {
     private var backlog = SocketBacklog()
 
@@ -16,7 +16,7 @@ struct SocketBacklogTests {
         try names.map { try message("x\($0)") }
     }
 
-    /// - Returns: Those that count now.
+    /// - Returns: The messages that count now.
     private mutating func heard(_ names: String) throws -> [ChannelMessage] {
         try messages(names).filter { backlog.isToBeTaken($0) }
     }
@@ -37,10 +37,10 @@ struct SocketBacklogTests {
         try consumed("abcd")
         #expect(backlog.takeOver() == [])
         #expect(try heard("cde") == messages("e"))
-        #expect(try heard("d") == messages("d"))  // once more, later: it is another one
+        #expect(try heard("d") == messages("d"))  // a later message with the same content
     }
 
-    /// It has brought what was not in the mailbox when that was consumed: both count, once each.
+    /// The WebSocket delivered messages that the mailbox did not contain when it was consumed: each counts once.
     @Test mutating func whatTheWebSocketBringsBeyondTheMailboxWaits() throws {
         #expect(try heard("cdef") == [])
         try consumed("bcd")
@@ -74,7 +74,7 @@ struct SocketBacklogTests {
         #expect(try heard("abcd") == messages("d"))
     }
 
-    /// All that the mailbox has and the WebSocket has not brought yet is an echo, whatever stands where.
+    /// Messages in the mailbox that the WebSocket has not delivered yet are echoes, wherever they are.
     @Test func whereMessagesMeetIsFoundAsBySearchingEverywhere() throws {
         var random = XorShift(seed: 1)
         for _ in 0..<2000 {
@@ -93,14 +93,14 @@ struct SocketBacklogTests {
         }
     }
 
-    /// Both are as long as a server likes.
+    /// A server decides how long both are.
     @Test func manyMessagesThatAreAlikeCostLittle() throws {
         var backlog = SocketBacklog()
         let (one, two) = (try message("one"), try message("two"))
         for _ in 1..<SocketBacklog.maximumCount { _ = backlog.isToBeTaken(one) }
         _ = backlog.isToBeTaken(two)
         let time = cpuTime { backlog.consumed(Array(repeating: one, count: 100_000)) }
-        #expect(time < .seconds(20))  // a billion comparisons take minutes
+        #expect(time < .seconds(20))  // a billion comparisons would take minutes
         #expect(backlog.takeOver().count == 1)
     }
 

@@ -28,7 +28,7 @@ struct XMLReaderTests {
         #expect(try read("<a>1<![CDATA[<2>]]>3</a>").text == "1<2>3")
     }
 
-    /// What is written is read as it was.
+    /// A written tree reads back unchanged.
     @Test func aTreeSurvivesBeingWritten() throws {
         let node = XMLNode(
             "m", attributes: ["a": "\"<&>'\n\t é"], children: [XMLNode("n", text: "]]> & <x>\r\n🙂")], text: "t")
@@ -48,7 +48,7 @@ struct XMLReaderTests {
         #expect(throws: XMLReader.Failure.refused) { try read(text) }
     }
 
-    /// Wherever the declaration ends: libxml2 reads all of it.
+    /// libxml2 reads the whole declaration, wherever it ends.
     @Test(arguments: [1, 190, 200, 10_000])
     func anotherEncodingIsRefusedHoweverFarBehindItStands(spaces: Int) {
         let padding = String(repeating: " ", count: spaces)
@@ -111,7 +111,7 @@ struct XMLReaderTests {
         #expect(throws: XMLReader.Failure.tooLarge) { try read(text) { $0.memory = memory - 1 } }
     }
 
-    /// Whatever strangers send: a tree or an error.
+    /// Any input yields a tree or an error.
     @Test func damagedDocumentsDoNoHarm() {
         let samples = [
             #"<?xml version="1.0" encoding="UTF-8"?><tree filename="/a&amp;b" text="é"><!-- c --><tree/></tree>"#,
@@ -133,7 +133,7 @@ struct XMLReaderTests {
             }
             let first = Result { try XMLReader.read(bytes) }
             guard case .success(let root) = first else { continue }
-            // What can be read can be written, and read again.
+            // A readable document can be written and read again.
             let again = try? XMLReader.read(Array(root.serialised.utf8))
             #expect(again?.name == root.name && again?.children.count == root.children.count)
         }

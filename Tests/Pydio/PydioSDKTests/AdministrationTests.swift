@@ -6,7 +6,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// What administrators do: users, rights and workspaces.
+/// Administrators' operations: users, rights and workspaces.
 @Suite(.overSockets)
 struct AdministrationTests {
     private static func users() -> [FakePydioUser] {
@@ -46,7 +46,7 @@ struct AdministrationTests {
         }
     }
 
-    /// Everything that changes something.
+    /// All operations that make a change.
     private static let changes = [
         Change("createUser") { try await $0.createUser(userId: $1 + "x", password: "a password") },
         Change("deleteUser") { try await $0.deleteUser(userId: $1) },
@@ -80,7 +80,7 @@ struct AdministrationTests {
         try await Self.with(.v5_2, options: { $0.maximumPages = 20 }) { scene in
             for answer in [
                 #"<tree><pagination total="999999"/></tree>"#,
-                // A group that holds itself, and one outside.
+                // A group that contains itself, and one outside.
                 #"<tree><tree ajxp_mime="group" filename="/data/users"/><tree ajxp_mime="group" filename="/x"/></tree>"#,
             ] {
                 scene.server.setGate { $0.action == "ls" ? .xml(answer) : nil }
@@ -88,7 +88,7 @@ struct AdministrationTests {
                 _ = await failure { _ = try await scene.client.users() }
                 #expect(scene.server.count("ls") <= 20)
             }
-            // Each with another one in it.
+            // Each contains another one.
             scene.server.setGate { request in
                 guard request.action == "ls", let dir = request.parameter("dir") else { return nil }
                 return .xml("<tree><tree ajxp_mime=\"group\" filename=\"\(dir)/a\"/></tree>")
@@ -152,7 +152,7 @@ struct AdministrationTests {
         try await Self.with(mode) { scene in
             try await scene.client.deleteUser(userId: "eve")
             #expect(scene.server.configuration.users.map(\.id) == ["ada", "bob", "guest7"])
-            // The newer servers would leave out the quotation mark; the older ones delete whoever asks.
+            // The newer servers would drop the quotation mark; the older ones would delete the caller.
             for id in ["b\"ob", "BOB", "nobody", "", "ada", "é\u{202E}"] {
                 scene.server.forgetRequests()
                 for change in Self.changes where ["deleteUser", "setAdministrator", "setLocked"].contains(change.name) {
@@ -186,7 +186,7 @@ struct AdministrationTests {
         }
     }
 
-    // MARK: What may not be, or cannot
+    // MARK: Forbidden or impossible
 
     @Test(arguments: FakePydioMode.allCases)
     func whoIsNoAdministratorIsToldSo_beforeAnythingIsSent(mode: FakePydioMode) async throws {
@@ -239,7 +239,7 @@ struct AdministrationTests {
             scene.server.configure { $0.missingSubActions = ["user_set_lock"] }
             let error = await failure { try await scene.client.setLocked(true, user: "bob") }
             #expect(error?.code == .unsupportedOperation)
-            // It is what was wanted, whoever did it.
+            // The result is as requested, whoever made the change.
             try await scene.client.setLocked(false, user: "bob")
         }
     }

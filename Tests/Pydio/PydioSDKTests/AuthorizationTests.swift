@@ -11,7 +11,7 @@ struct AuthorizationTests {
         try await scene.client.stat(workspaceId: "0", path: number < 0 ? "/" : "/a.txt")?.size
     }
 
-    /// Runs so many calls at a time, and gives what each did.
+    /// Runs `count` calls at a time, and returns the result of each.
     private static func many(_ count: Int, _ scene: PydioScene) async -> [Result<Int64?, any Error>] {
         await withTaskGroup(of: Result<Int64?, any Error>.self) { group in
             for _ in 0..<count {
@@ -43,7 +43,7 @@ struct AuthorizationTests {
 
     @Test func fiftyCallsLogInOnceAndAreRepeatedOnce() async throws {
         try await PydioScene.with { scene in
-            // All are refused before any of them can log in.
+            // All are refused before the first can log in.
             scene.server.inject(.hold, into: "stat", times: 50)
             async let results = Self.many(50, scene)
             #expect(await eventually { scene.server.heldCount == 50 })
@@ -89,7 +89,7 @@ struct AuthorizationTests {
 
     @Test func aFailedLoginFailsAllThatWereSentBefore() async throws {
         try await PydioScene.with(password: "wrong") { scene in
-            // Some come while the login is under way, others when it has failed.
+            // Some arrive during the login, others after it has failed.
             scene.server.inject(.hold, into: "stat", times: 5)
             scene.server.inject(.slow(.milliseconds(300)), into: "stat", times: 5)
             async let results = Self.many(10, scene)
@@ -188,7 +188,7 @@ struct AuthorizationTests {
         }
     }
 
-    /// Somebody without the right gets the text of a wrong token: one new token, one repeat.
+    /// Without the right, the server's text is that of a wrong token: one new token, one retry.
     @Test func whatIsForbiddenIsAskedTwice() async throws {
         try await PydioScene.with { scene in
             try await scene.client.authorize()
@@ -251,7 +251,7 @@ struct AuthorizationTests {
             #expect(await eventually { scene.server.heldCount == 1 })
             scene.params.clearAll(scene.server.url)
             scene.server.release()
-            // What it was for is gone: it is over, without a session.
+            // Its call is gone: it ends without a session.
             _ = await error
             #expect(scene.params.secureToken(forServer: scene.server.url) == nil && !scene.client.progress)
         }
@@ -309,7 +309,7 @@ struct AuthorizationTests {
             #expect(scene.params.secureToken(forServer: scene.server.url) == nil)
             #expect(!scene.params.isCookieSet(scene.server.url))
             #expect(try await Self.stat(scene) == 5 && scene.server.count("login") == 2)
-            // Nobody to log out: nothing is sent.
+            // No login to end, so nothing is sent.
             try await scene.client.logout()
             try await scene.client.logout()
             #expect(scene.server.count("logout") == 2)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// The forms of calls, states, and what is told of them.
+/// Forms of calls, states, and their notifications.
 @Suite(.overSockets)
 struct CallTests {
     private static let stateQueue = DispatchSpecificKey<Bool>()
@@ -24,7 +24,7 @@ struct CallTests {
             #expect(await eventually { scene.server.heldCount == 1 })
             scene.server.release()
             #expect(await eventually { told.withLock { $0 } == [true] && !client.progress })
-            // Refused before there is a request.
+            // Rejected before a request is made.
             client.chmod(
                 workspaceId: "0", nodes: ["/a.txt"], mode: -1, success: { _ in },
                 failure: { _ in told.withLock { $0.append(client.progress) } })
@@ -38,7 +38,7 @@ struct CallTests {
         queue.setSpecific(key: Self.stateQueue, value: true)
         try await PydioScene.with(options: { $0.completionQueue = queue }) { scene in
             let calls = Lock<[String]>([])
-            // Nothing is called before this returns: the queue is busy with it.
+            // Nothing is called before this returns, because it blocks the queue.
             queue.sync {
                 scene.client.listWorkspaces(
                     success: { workspaces in
@@ -204,7 +204,7 @@ struct CallTests {
             scene.server.configure { ($0.pageThreshold, $0.pageSize) = (20, 20) }
             scene.server.setGate { [server = scene.server] request in
                 guard request.action == "ls", request.parameter("dir")?.contains("%23") == true else { return nil }
-                server.configure { $0.pageThreshold = 100 }  // as if it were a small one by now
+                server.configure { $0.pageThreshold = 100 }  // now looks small
                 return nil
             }
             let params = ListNodesRequestParams(workspaceId: "0", path: "/many")
@@ -226,7 +226,7 @@ struct CallTests {
         }
     }
 
-    /// Over global queues nothing else keeps the order.
+    /// On global queues nothing else preserves the order.
     @Test func statesComeInOrderOnAConcurrentQueue() async throws {
         try await PydioScene.with(options: { $0.completionQueue = .global() }) { scene in
             try await scene.client.authorize()
@@ -250,7 +250,7 @@ struct CallTests {
 
     @Test func whatChangesSomethingIsNotSentOverAKeptConnection() async throws {
         let heads = Lock(0)
-        // Takes a second request on a connection, and breaks it without an answer.
+        // Accepts a second request on a connection, and breaks it without an answer.
         let server = SocketServer { peer in
             for number in 0..<2 {
                 guard !peer.readHead().isEmpty else { return }
@@ -288,7 +288,7 @@ struct CallTests {
             let error = await failure {
                 _ = try await scene.client.listAllNodes(ListNodesRequestParams(workspaceId: "0"))
             }
-            // The first is refused, since nobody has logged in yet.
+            // The first is refused because no login has happened yet.
             #expect(error?.code == .tooLarge && scene.server.count("ls") == 3)
         }
     }

@@ -58,7 +58,7 @@ struct ChangesTests {
         }
     }
 
-    /// The answer to a move and the message about it differ (8.3).
+    /// The answer to a move and its message differ (8.3).
     @Test(arguments: [FakePydioMode.v5_2, .v8])
     func aMoveIsToldDifferentlyToWhoMadeIt(mode: FakePydioMode) async throws {
         try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in

@@ -84,7 +84,7 @@ struct DownloadTests {
         }
     }
 
-    // MARK: Parts for the next call
+    // MARK: Partial files for the next call
 
     @Test func aPartIsKeptForTheNextCall() async throws {
         try await Self.with(options: { $0.downloadResumptions = 0 }) { scene in
@@ -113,7 +113,7 @@ struct DownloadTests {
         }
     }
 
-    // MARK: What is no download
+    // MARK: Answers that are not downloads
 
     @Test(
         arguments: [
@@ -164,7 +164,7 @@ struct DownloadTests {
 
     // MARK: Names
 
-    /// The name that the server gives, and what the file is called here.
+    /// The server's name for the file and its local name.
     @Test(
         arguments: [
             ("..", "download"), ("../../etc/passwd", "passwd"), ("/etc/passwd", "passwd"), ("..\\..\\a.txt", "a.txt"),

@@ -6,7 +6,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// What is gone on with, and what begins anew.
+/// Downloads that continue, and downloads that start over.
 @Suite(.overSockets)
 struct DownloadVersionTests {
     private static let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
@@ -81,7 +81,7 @@ struct DownloadVersionTests {
         }
     }
 
-    // MARK: Parts for the next call
+    // MARK: Partial files for the next call
 
     @Test func filesOfOneNameHavePartsOfTheirOwn() async throws {
         try await Self.with(options: { $0.downloadResumptions = 0 }) { scene in

@@ -17,7 +17,7 @@ struct KeystoreTokenTests {
             try await operation.run(scene)
             let asked = scene.server.requests(operation.action)
             let signed = asked.filter { $0.rawPath.hasPrefix("/api/") && $0.parameter("auth_hash") != nil }
-            // The first one comes before anybody knows what the server is.
+            // The first request precedes the detection of the server's kind.
             let restAction = operation.action == "get_xml_registry" ? "state" : operation.action
             let all = signed + (restAction == operation.action ? [] : scene.server.requests(restAction))
             #expect(all.count == operation.count)

@@ -5,13 +5,13 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// What plugins and versions of a server add: search, hashes, copies between workspaces, archives, metadata, comments,
+/// Features of plugins and server versions: search, hashes, copies between workspaces, archives, metadata, comments,
 /// locks, notifications, permissions, quotas, the feed.
 @Suite(.overSockets)
 struct NodeOperationTests {
     private static let team = FakePydioWorkspace.teamID
 
-    /// Every optional operation, and the plugin without which the server does not know it.
+    /// Every optional operation, and the plugin that the server needs for it.
     private static let operations: [(plugin: FakePydioPlugin, run: @Sendable (PydioClient) async throws -> Void)] = [
         (.search, { _ = try await $0.search(workspaceId: "0", query: "a") }),
         (.hashes, { _ = try await $0.statWithHash(workspaceId: "0", path: "/a.txt") }),
@@ -36,7 +36,7 @@ struct NodeOperationTests {
         (.feed, { _ = try await $0.activities(workspaceId: "0") }),
     ]
 
-    // MARK: Servers that do not have it
+    // MARK: Servers without the feature
 
     @Test(arguments: FakePydioMode.allCases, operations.indices)
     func anOperationThatTheServerDoesNotHaveIsNamed_andChangesNothing(mode: FakePydioMode, index: Int) async throws {
@@ -55,7 +55,7 @@ struct NodeOperationTests {
     @Test(arguments: operations.indices)
     func withoutTheRight_theServersWordsAreTold(index: Int) async throws {
         let (plugin, run) = Self.operations[index]
-        guard plugin != .quota else { return }  // needs no right
+        guard plugin != .quota else { return }  // no right needed
         let rights = FakePydioUser(id: "ada", password: PydioScene.password, rights: ["0": [], Self.team: []])
         try await PydioScene.with(FakePydioServer.Configuration(users: [rights])) { scene in
             let before = scene.server.paths()
@@ -120,7 +120,7 @@ struct NodeOperationTests {
             #expect(moved == "/docs/c")
             #expect(scene.server.contents(of: "/docs/c", in: team) == Array("hello".utf8))
             #expect(scene.server.exists("/recycle_bin/a.txt") && !scene.server.exists("/a.txt"))
-            // And within one by another name of it.
+            // And within the workspace under another name of it.
             let same = try await client.copy(workspaceId: team, path: "/b.txt", to: "/e", inWorkspace: team)
             #expect(same == "/e" && scene.server.exists("/e", in: team))
         }
@@ -148,7 +148,7 @@ struct NodeOperationTests {
         }
     }
 
-    /// The copy is there: what it was made in is an empty folder by now.
+    /// The copy exists, and its temporary folder is empty.
     @Test func aFolderThatCannotBeRemovedIsNoFailureOfTheCopy() async throws {
         try await PydioScene.with { scene in
             scene.server.inject(.errorDocument("No way"), into: "delete")
@@ -158,12 +158,12 @@ struct NodeOperationTests {
         }
     }
 
-    /// The server says that it has copied all of a folder, and has not.
+    /// The server claims to have copied all of a folder, but has not.
     @Test func anOriginalStaysUntilItsCopyIsTheSame() async throws {
         try await PydioScene.with { scene in
             let server = scene.server
             server.setGate { request in
-                // A file vanishes from the copy before it is compared with the original.
+                // A file disappears from the copy before the comparison with the original.
                 if request.action == "rename" {
                     server.remove(request.parameter("file").map { $0 + "/b.txt" } ?? "", in: Self.team)
                 }
@@ -237,7 +237,7 @@ struct NodeOperationTests {
                     PydioMetadataField(name: "tags", label: "Tags", value: ""),
                     PydioMetadataField(name: "note", label: "A note", value: "b\nc"),
                 ])
-            // Servers would ignore it, or take it for one of their own parameters.
+            // Servers would ignore it, or mistake it for one of their own parameters.
             for name in ["unknown", "dir", "secure_token", "get_action", ""] {
                 let error = await failure {
                     try await client.setMetadata(workspaceId: "0", path: "/a.txt", values: [name: "x"])
@@ -321,7 +321,7 @@ struct NodeOperationTests {
             #expect(activities.map(\.path) == ["/recycle_bin/old.txt"] && activities.first?.workspaceId == "0")
             #expect(activities.first?.summary?.hasPrefix("old.txt was moved") == true)
             #expect(activities.first?.author == (mode == .v8 ? "ada" : nil) && activities.first?.date != nil)
-            // Nothing is not the lack of a feed.
+            // An empty feed is not a missing one.
             #expect(try await scene.client.activities(workspaceId: Self.team) == [])
             #expect(try await scene.client.activities(workspaceId: "0", limit: 0) == [])
         }
@@ -356,7 +356,7 @@ struct NodeOperationTests {
 
     // MARK: Names
 
-    /// `#` begins the number of a page when it is escaped twice; servers cut a folder's path there.
+    /// An escaped `#` that is escaped again starts a page number; servers cut a folder's path there.
     @Test(arguments: FakePydioMode.allCases)
     func numberSignsInNamesAreNoPages(mode: FakePydioMode) async throws {
         var configuration = FakePydioServer.Configuration(mode: mode)
@@ -381,7 +381,7 @@ struct NodeOperationTests {
         }
     }
 
-    /// XML cannot hold them: the node would be there under a name that no answer tells.
+    /// XML cannot represent them: the node would have a name that no answer shows.
     @Test func namesThatNoServerCanTellAreRefused() async throws {
         try await PydioScene.with { scene in
             let (client, before) = (scene.client, scene.server.paths())
@@ -406,7 +406,7 @@ struct NodeOperationTests {
         }
     }
 
-    /// They can be made, moved and deleted, but nothing in them can be reached: a server would take another folder.
+    /// They can be made, moved and deleted, but nothing in them is reachable: a server would take another folder.
     @Test(arguments: FakePydioMode.allCases)
     func foldersWithAPageMarkInTheirNamesAreRefused_beforeAnotherIsTaken(mode: FakePydioMode) async throws {
         try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in

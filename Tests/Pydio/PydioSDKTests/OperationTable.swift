@@ -4,26 +4,26 @@ import PydioSDK
 import PydioTestSupport
 import Testing
 
-/// Everything that a client can be asked for, with what must come of it.
+/// Every operation of a client, with its expected result.
 struct OperationCase: Sendable, CustomStringConvertible {
     let name: String
-    /// The request that things go wrong with.
+    /// The request that the faults affect.
     let action: String
-    /// How often it is made when all goes well.
+    /// The number of such requests without a fault.
     var count = 1
     /// Whether the answer is empty, so that it cannot be cut.
     var isSilent = false
-    /// Whether it has no need of a refusal to log in, because it sends a file.
+    /// Whether it logs in without a refusal, because it sends a file.
     var logsInFirst = false
-    /// Whether it asks what is there first, so that it is this which is refused and repeated.
+    /// Whether it first checks what exists, so that this check is refused and repeated.
     var asksFirst = false
-    /// Whether it needs a seed besides the one of the login.
+    /// Whether it needs a seed in addition to the login's.
     var asksForSeed = false
-    /// Whether a broken connection is mended by going on.
+    /// Whether it recovers from a broken connection by continuing.
     var survivesCut = false
-    /// Whether it asks once more if the server refuses.
+    /// Whether it retries once if the server refuses.
     var asksTwice = false
-    /// Throws if the result is not right.
+    /// Runs the operation; throws if the result is wrong.
     let run: @Sendable (PydioScene) async throws -> Void
 
     var description: String { name }

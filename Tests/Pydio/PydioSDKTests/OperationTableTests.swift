@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Every operation with everything that may be wrong with its session or its answer.
+/// Every operation with every fault of its session or its answer.
 @Suite(.overSockets)
 struct OperationTableTests {
     enum Condition: String, Sendable, CaseIterable {
@@ -22,7 +22,7 @@ struct OperationTableTests {
         case cut = "cut connection"
     }
 
-    /// An operation at a server: in a session of an older one, by a key pair at a newer one.
+    /// An operation on a server: in a session on an older one, with a key pair on a newer one.
     struct Row: Sendable, CustomStringConvertible {
         let mode: FakePydioMode
         let operation: OperationCase
@@ -37,7 +37,7 @@ struct OperationTableTests {
             }
         }
 
-        /// How often the operation's own request was made, in a session or signed.
+        /// The number of the operation's own requests, in a session or signed.
         func made(_ server: FakePydioServer) -> Int {
             server.count(operation.action) + (signedAction == operation.action ? 0 : server.count(signedAction))
         }
@@ -46,7 +46,7 @@ struct OperationTableTests {
             isSigned && operation.action == "get_xml_registry" ? "state" : operation.action
         }
 
-        /// Logins since the requests were forgotten.
+        /// Logins since the requests were last forgotten.
         func logins(_ server: FakePydioServer) -> Int {
             server.count(isSigned ? "keystore_generate_auth_token" : "login")
         }
@@ -57,7 +57,7 @@ struct OperationTableTests {
         _ = try await Self.check(row, condition)
     }
 
-    /// With `PYDIO_TABLE` set to a file's path: the same as a table.
+    /// With `PYDIO_TABLE` set to a file's path, writes the results as a table.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["PYDIO_TABLE"] != nil, "PYDIO_TABLE names the file"))
     func theTableIsWritten() async throws {
         let columns = Condition.allCases
@@ -78,7 +78,7 @@ struct OperationTableTests {
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: path))
     }
 
-    /// - Returns: What came of it, in words.
+    /// - Returns: The result as text.
     private static func check(_ row: Row, _ condition: Condition) async throws -> String {
         try await PydioScene.with(FakePydioServer.Configuration(mode: row.mode)) { scene in
             let (server, operation) = (scene.server, row.operation)
@@ -96,7 +96,7 @@ struct OperationTableTests {
             case .unauthorized:
                 try await operation.run(scene)
                 try #require(logins() == 1)
-                // Newer servers take passwords as they are.
+                // Newer servers accept passwords unhashed.
                 try #require(server.count("get_seed") == (operation.asksForSeed && !row.isSigned ? 2 : 1))
                 try #require(made() == operation.count + (operation.logsInFirst || operation.asksFirst ? 0 : 1))
                 return operation.logsInFirst ? "1 login, done" : "1 login, repeated once, done"
@@ -107,7 +107,7 @@ struct OperationTableTests {
                 try #require(logins() == 1 && made() == operation.count + (operation.asksFirst ? 0 : 1))
                 return "1 login, repeated once, done"
             case .tokenExpired:
-                // What a pair has in its place is a signature that the server does not believe.
+                // A key pair has no token; its counterpart is a signature that the server rejects.
                 if row.isSigned { server.inject(.status(401), into: nil) } else { server.expireTokens() }
                 try await operation.run(scene)
                 try #require(server.count("login") == 0)
@@ -138,7 +138,7 @@ struct OperationTableTests {
         }
     }
 
-    /// An error of its own; after the image and a login all goes on.
+    /// An error of its own; after the image and a login everything continues.
     private static func captcha(_ row: Row, _ scene: PydioScene) async throws -> String {
         let operation = row.operation
         scene.server.forceCaptcha()
@@ -157,7 +157,8 @@ struct OperationTableTests {
 
     private static func cut(_ row: Row, _ scene: PydioScene) async throws -> String {
         let operation = row.operation
-        // An empty answer cannot be cut: the connection goes before it. The client tries a dead connection once more.
+        // An empty answer cannot be cut, so the connection is dropped before it. The client retries once on a dead
+        // connection.
         if operation.isSilent {
             scene.server.inject(.drop, into: row.signedAction, times: nil)
         } else {

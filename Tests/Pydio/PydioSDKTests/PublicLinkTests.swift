@@ -41,7 +41,7 @@ struct PublicLinkTests {
         }
     }
 
-    /// Servers of version 5.2 refuse the second of two links within one second.
+    /// Servers of version 5.2 refuse the second of two links within a second.
     @Test func aLinkThatIsRefusedOnceIsAskedForAgain() async throws {
         try await PydioScene.with { scene in
             scene.server.inject(.errorDocument("exists already"), into: "share")
@@ -64,7 +64,7 @@ struct PublicLinkTests {
         }
     }
 
-    // MARK: Links that there are
+    // MARK: Existing links
 
     private static let modes = FakePydioMode.allCases
 
@@ -72,7 +72,7 @@ struct PublicLinkTests {
         try await PydioScene.with(FakePydioServer.Configuration(mode: mode), body)
     }
 
-    /// - Returns: Its name.
+    /// - Returns: The name of the link.
     private static func make(
         _ scene: PydioScene, _ change: (inout PublicLinkRequestParams) -> Void = { _ in }
     ) async throws -> String {
@@ -110,7 +110,7 @@ struct PublicLinkTests {
         }
     }
 
-    /// Like version 5.2.5.
+    /// As in version 5.2.5.
     @Test func linksAreDescribedAsWorkspaces_ifTheServerKnowsThemOnlySo() async throws {
         var configuration = FakePydioServer.Configuration(mode: .v5_2)
         configuration.describesMinisites = false
@@ -196,7 +196,7 @@ struct PublicLinkTests {
             for _ in 0..<3 { ids.append(try await Self.make(scene)) }
             try await scene.client.revokePublicLink(workspaceId: "0", path: "/docs/b.txt", linkId: ids[1])
             #expect(scene.server.publicLinks(of: "/docs/b.txt").map(\.id) == [ids[0], ids[2]])
-            // The last one, of which servers have nothing to say afterwards.
+            // The last one, about which servers report nothing afterwards.
             for id in [ids[0], ids[2]] {
                 try await scene.client.revokePublicLink(workspaceId: "0", path: "/docs/b.txt", linkId: id)
             }

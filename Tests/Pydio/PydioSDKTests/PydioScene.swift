@@ -5,14 +5,14 @@ import PydioTestSupport
 import Testing
 import Transport
 
-/// A server with some files and a client of it, who logs in as `ada`.
+/// A server with some files, and a client that logs in as `ada`.
 struct PydioScene: Sendable {
     static let password = "open sesame"
 
     let server: FakePydioServer
     let client: PydioClient
     let params: ServersParamsManager
-    /// For files on this side; is removed with ``end()``.
+    /// Holds local files; ``end()`` deletes it.
     let folder: URL
 
     init(
@@ -35,7 +35,7 @@ struct PydioScene: Sendable {
         server.act("delete", ["nodes[]": "/old.txt"], as: "ada")
     }
 
-    /// With it for the length of `body`.
+    /// Runs `body` with a scene.
     static func with<Value>(
         _ configuration: FakePydioServer.Configuration = FakePydioServer.Configuration(), user: String = "ada",
         password: String = PydioScene.password, options change: (inout PydioClientOptions) -> Void = { _ in },
@@ -57,7 +57,7 @@ struct PydioScene: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Makes a public link to a file, and gives its name. It is the only one.
+    /// Makes the only public link to a file, and returns its name.
     func makeLink() -> String {
         let path = "/a.txt"
         for link in server.publicLinks(of: path) {
@@ -71,14 +71,14 @@ struct PydioScene: Sendable {
         return server.publicLinks(of: path).last?.id ?? ""
     }
 
-    /// A file on this side.
+    /// Creates a local file.
     func file(_ name: String, _ content: [UInt8] = []) throws -> URL {
         let file = folder.appending(path: name)
         if !content.isEmpty { try Data(content).write(to: file) }
         return file
     }
 
-    /// Names of what is in the folder on this side, hidden files included.
+    /// Names in the local folder, including hidden files.
     var files: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
     }

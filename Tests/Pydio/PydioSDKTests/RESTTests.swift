@@ -5,7 +5,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// Requests to the REST interface that have no call of their own.
+/// REST requests without a dedicated call.
 @Suite(.overSockets)
 struct RESTTests {
     private static let configuration = FakePydioServer.Configuration(mode: .v8)
@@ -22,7 +22,7 @@ struct RESTTests {
             #expect(answer.status == 200 && answer.isJSON)
             let data = try #require(try json(answer)["data"] as? [String: Any])
             #expect((data["children"] as? [String: Any])?.keys.sorted() == ["a.txt", "docs", "recycle_bin"])
-            // A slash at the end makes a folder, and is not signed.
+            // A trailing slash creates a folder, and is not signed.
             let made = try await scene.client.rest(PydioRESTRequest(.post, "v2/fs/plans/docs/Ü ~+/"))
             #expect(try json(made)["level"] as? String == "SUCCESS")
             try await scene.client.rest(PydioRESTRequest(.post, "v2/fs/plans/docs/empty"))
@@ -39,7 +39,7 @@ struct RESTTests {
         }
     }
 
-    /// Of its addresses those that end with the action need a slash before the question mark.
+    /// Addresses that end with the action need a slash before the question mark.
     @Test func version1IsReachedToo() async throws {
         try await PydioScene.with(Self.configuration) { scene in
             var list = PydioRESTRequest(.get, "plans/ls")
@@ -73,7 +73,7 @@ struct RESTTests {
         }
     }
 
-    /// Version 6 has key pairs, 5.2 has none; neither has version 2.
+    /// Version 6 has key pairs, 5.2 does not; neither has version 2.
     @Test func serversWithoutItAreTold() async throws {
         var configuration = Self.configuration
         configuration.hasRESTVersion2 = false

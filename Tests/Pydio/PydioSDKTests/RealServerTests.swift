@@ -5,7 +5,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// What real servers do differently from what their documentation lets one expect (section 0 of the protocol's notes).
+/// How real servers differ from their documentation (section 0 of the protocol's notes).
 @Suite(.overSockets)
 struct RealServerTests {
     private static func params(_ name: String, dir: String = "/") -> UploadNodesRequestParams {
@@ -95,7 +95,7 @@ struct RealServerTests {
         }
     }
 
-    /// A server as it is installed: PHP takes 2 MB.
+    /// A default installation: PHP accepts 2 MB.
     @Test(arguments: FakePydioMode.allCases)
     func aFileThatIsLargerThanPHPTakesArrivesWhole(mode: FakePydioMode) async throws {
         try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in
@@ -106,7 +106,7 @@ struct RealServerTests {
         }
     }
 
-    /// Small files are sent without asking for the limit, and large ones if the server does not say it.
+    /// Small files are sent without requesting the limit, and so are large ones if the server does not report it.
     @Test func aLimitThatShowsLateIsHeeded() async throws {
         try await PydioScene.with { scene in
             let small = try scene.file("small", [UInt8](repeating: 1, count: 3000))
@@ -122,7 +122,7 @@ struct RealServerTests {
         }
     }
 
-    /// A server that says so means harm.
+    /// Such a limit is malicious.
     @Test func aLimitOfOneByteMakesNoMillionsOfRequests() async throws {
         var configuration = FakePydioServer.Configuration()
         (configuration.uploadLimit, configuration.tellsUploadLimit) = (1, true)
@@ -130,13 +130,13 @@ struct RealServerTests {
             let file = try scene.file("large", [UInt8](repeating: 1, count: 2 << 20))
             let refused = await failure { try await scene.client.uploadNodes(Self.params("new"), file: file) }
             #expect(refused?.code == .tooLarge)
-            // The fake refuses what is larger than it says: the parts were.
+            // The fake server rejects files above its announced limit, and so rejected the parts.
             #expect(scene.server.requests("upload").allSatisfy { $0.uploadSize ?? 0 >= (2 << 20) / 10_000 })
             #expect(scene.server.count("upload") <= 2)
         }
     }
 
-    /// The limits are not known before: the first part shows them.
+    /// The limits are unknown until the first part reveals them.
     @Test func uploadsThatTheServerCannotTakeAreExplained() async throws {
         var configuration = FakePydioServer.Configuration()
         (configuration.uploadLimit, configuration.tellsUploadLimit) = (1000, false)
@@ -242,7 +242,7 @@ struct RealServerTests {
         }
     }
 
-    /// 5.2.5 asks for clear passwords unless told otherwise, and its REST interface has no key store.
+    /// 5.2.5 requires clear passwords by default, and its REST interface has no key store.
     @Test func anOlderServerWithClearPasswordsHasNoKeyPairs() async throws {
         var configuration = FakePydioServer.Configuration()
         (configuration.seedForm, configuration.hasREST, configuration.hasKeystore) = (.clear, true, false)
@@ -253,12 +253,12 @@ struct RealServerTests {
             scene.server.expireSessions()
             scene.server.forceCaptcha()
             let error = await failure { _ = try await scene.client.stat(workspaceId: "0", path: "/a.txt") }
-            #expect(error?.code == .getSeedWithCaptcha)  // with a seed that is a number
+            #expect(error?.code == .getSeedWithCaptcha)  // with a numeric seed
             #expect(scene.params.seed(forServer: scene.server.url) == "-1")
         }
     }
 
-    /// Others may be logging in with the same cookie at this moment: each seed replaces the one before.
+    /// Other clients may be logging in with the same cookie: each seed replaces the one before.
     @Test func aLoginHasASessionOfItsOwn() async throws {
         try await PydioScene.with { scene in
             _ = try await scene.client.stat(workspaceId: "0", path: "/a.txt")

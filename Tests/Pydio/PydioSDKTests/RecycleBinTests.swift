@@ -5,7 +5,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// What servers do in the recycle bin they do only for those who say that they are in it.
+/// Servers handle the recycle bin only for clients that claim to be in it.
 @Suite(.overSockets)
 struct RecycleBinTests {
     @Test(arguments: [FakePydioMode.v5_2, .v8])
@@ -24,7 +24,7 @@ struct RecycleBinTests {
                 DeleteNodesRequestParams(workspaceId: "0", nodes: ["/recycle_bin/old.txt"]))
             #expect(!scene.server.exists("/recycle_bin/old.txt"))
             try scene.server.addFile("/recycle_bin/old.txt")
-            // Of those two one would be lost if the client said that it is in the bin.
+            // One of the two would be lost if the client claimed to be in the bin.
             let error = await failure {
                 try await scene.client.deleteNodes(
                     DeleteNodesRequestParams(workspaceId: "0", nodes: ["/recycle_bin/old.txt", "/a.txt"]))
@@ -43,7 +43,7 @@ struct RecycleBinTests {
         var configuration = FakePydioServer.Configuration(mode: mode)
         (configuration.pageThreshold, configuration.pageSize) = (400, 300)
         try await PydioScene.with(configuration) { scene in
-            // More than are deleted with one request.
+            // More than one request deletes.
             for number in 1...600 { try scene.server.addFile("/recycle_bin/\(number).txt") }
             let answer = try await scene.client.emptyRecycleBin(workspaceId: "0")
             #expect(answer.nodesDiff?.removed.count == 601)
@@ -55,7 +55,7 @@ struct RecycleBinTests {
         }
     }
 
-    /// It goes for good: a server that lists what is elsewhere deletes nothing with our help.
+    /// Deletion is final: the client does not delete what a server lists from elsewhere.
     @Test func aBinThatHoldsWhatIsElsewhereIsNotEmptied() async throws {
         try await PydioScene.with { scene in
             let lists = Lock(0)

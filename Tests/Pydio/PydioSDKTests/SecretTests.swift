@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Passwords, tokens and cookies are in no error and no description.
+/// Passwords, tokens and cookies never appear in errors and descriptions.
 @Suite(.overSockets)
 struct SecretTests {
     private static func secrets(_ scene: PydioScene) -> [String] {
@@ -22,7 +22,7 @@ struct SecretTests {
         return "\(value) \(String(reflecting: value)) \(dumped)"
     }
 
-    /// A server, or something before it, that repeats in its pages what it was sent.
+    /// A server or proxy whose pages repeat the request.
     @Test(arguments: [FakePydioMode.v5_2, .v8])
     func errorsDoNotQuoteThem(mode: FakePydioMode) async throws {
         try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in

@@ -3,7 +3,7 @@ import Testing
 @testable import PydioSDK
 
 @Suite struct ServerSessionTests {
-    /// Between the machine's end of an attempt and that of the waiting nobody can come.
+    /// No call can come between the machine's end of an attempt and the end of the waiting.
     @Test(.timeLimit(.minutes(15)))
     func whoAsksAfterTheEndOfAnAttemptDoesNotWaitForIt() async throws {
         let session = ServerSession(deviceId: "d")

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What becomes of the file that an upload in parts replaces.
+/// The file that an upload in parts replaces.
 @Suite(.overSockets)
 struct UploadReplacementTests {
     private static let content = (0..<2500).map { UInt8(truncatingIfNeeded: $0 / 3) }
@@ -27,7 +27,7 @@ struct UploadReplacementTests {
         }
     }
 
-    /// Neither renaming: the former file's, and the upload's.
+    /// Either renaming: the former file's, and the upload's.
     @Test(arguments: [0, 1])
     func aNameThatCannotBeGivenLeavesTheFormerFile(skipped: Int) async throws {
         try await Self.with { scene, file in
@@ -65,7 +65,7 @@ struct UploadReplacementTests {
             let error = await failure { try await scene.client.uploadNodes(Self.params("new"), file: file) }
             #expect(error?.code == .receivedNotExpectedAnswer)
             #expect(Self.leftovers(scene).isEmpty)
-            #expect(scene.server.requests("delete").count == 2)  // the whole, and the part beside it
+            #expect(scene.server.requests("delete").count == 2)  // the whole file, and the part beside it
         }
     }
 

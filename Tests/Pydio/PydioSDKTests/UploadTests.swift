@@ -17,12 +17,12 @@ struct UploadTests {
         "a..b", "semi;colon,comma", "#hash%231", "[]{}<>^`~", "-n", "ends with dot.", "a & b.txt", "&amp;.txt",
     ]
 
-    /// There and back, in both ways of authorization.
+    /// Upload and download, with both kinds of authorization.
     @Test(arguments: names, [FakePydioMode.v5_2, .v8])
     func namesSurviveAllOperations(name: String, mode: FakePydioMode) async throws {
         try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in
             let client = scene.client
-            // In a folder's path the server takes this for the number of a page.
+            // In a folder's path the server takes this for a page number.
             let folder = "folder " + name.replacing("%23", with: "")
             try await client.mkdir(MkDirRequestParams(workspaceId: "0", dir: "/", dirname: folder))
             try await client.uploadNodes(Self.params(name, dir: "/" + folder), data: Data(name.utf8))
@@ -71,7 +71,7 @@ struct UploadTests {
         }
     }
 
-    /// A concurrent queue runs blocks beside each other.
+    /// A concurrent queue runs blocks in parallel.
     @Test func theEndWaitsForTheProgress_alsoOnAConcurrentQueue() async throws {
         try await PydioScene.with(options: { $0.completionQueue = .global() }) { scene in
             let file = try scene.file("up", [1, 2, 3])
@@ -150,7 +150,7 @@ struct UploadTests {
             try await scene.client.uploadNodes(Self.params("a.txt"), file: file)
             #expect(scene.server.contents(of: "/a.txt") == Self.content)
             #expect(scene.server.requests("upload").map(\.uploadSize) == [1000, 1000, 500])
-            // The former one is in the bin.
+            // The former one is in the recycle bin.
             let former = scene.server.paths().first { $0.hasPrefix("/recycle_bin/a.txt.") && $0.hasSuffix(".old") }
             #expect(former.flatMap { scene.server.contents(of: $0) } == Array("hello".utf8))
         }

@@ -56,7 +56,7 @@ struct FolderSyncTests {
         try await scene.run()
         #expect(scene.server.requests("ls").map { $0.parameter("dir") ?? $0.rawPath }.count == 1)
         #expect(scene.text("c/d/x") == "new")
-        // The log has begun anew: everything is listed.
+        // The log has started over: everything is listed.
         scene.server.resetChanges()
         scene.change("/a/x", to: "newer")
         scene.server.forgetRequests()
@@ -65,7 +65,7 @@ struct FolderSyncTests {
         #expect(scene.text("a/x") == "newer")
     }
 
-    /// The log tells of it by its hash.
+    /// The log reveals it by its hash.
     @Test func aChangeOfTheSameSizeInTheSameSecondIsSeen() async throws {
         let scene = try await SyncScene()
         try scene.server.addFile("/a", Array("old".utf8))
@@ -113,7 +113,7 @@ struct FolderSyncTests {
             if request.action == "stat", !server.exists("/d/new") { try? server.addFile("/d/new", Array("new".utf8)) }
             return nil
         }
-        // The gate is asked while nothing is locked: it may change the server's files.
+        // The gate runs without a lock, so it may change the server's files.
         try await scene.run { $0.usesChangesFeed = false }
         server.setGate(nil)
         try await scene.run { $0.usesChangesFeed = false }
@@ -179,7 +179,7 @@ struct FolderSyncTests {
 
     // MARK: Names
 
-    /// They look the same, and Swift's strings count them as one.
+    /// They look the same, and are equal as Swift strings.
     @Test(arguments: SyncScene.servers.indices)
     func twoSpellingsOfANameAreTwoFiles(server: Int) async throws {
         let scene = try await SyncScene(SyncScene.servers[server])
@@ -224,7 +224,7 @@ struct FolderSyncTests {
         #expect(scene.text("b") == "newer" && scene.text("c") == "changed" && scene.localTree.count == 4)
     }
 
-    // MARK: What changes meanwhile
+    // MARK: Concurrent changes
 
     @Test(arguments: [FakePydioMode.v5_2, .v8])
     func aFileThatChangesWhileItIsUploadedIsUploadedAgain(mode: FakePydioMode) async throws {

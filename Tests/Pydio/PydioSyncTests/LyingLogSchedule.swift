@@ -6,8 +6,8 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// One random schedule of syncs, kills and changes. Each file that is ever written has a size of its own, by which it is
-/// known: what a user has not deleted or overwritten must be on one of the sides after every sync.
+/// One random schedule of syncs, kills and changes. Every written file has a unique size that identifies it: files that
+/// no user has deleted or overwritten must be on one of the sides after every sync.
 final class LyingLogSchedule: Sendable {
     private typealias Sizes = [SyncPath: Int?]
 
@@ -16,7 +16,7 @@ final class LyingLogSchedule: Sendable {
         var count = 0
         /// Sizes of files that a user has deleted or overwritten.
         var dropped: Set<Int> = []
-        /// Requests until the next change while a sync runs.
+        /// Requests until the next change during a sync.
         var pause = Int.max
     }
 
@@ -35,7 +35,7 @@ final class LyingLogSchedule: Sendable {
     func run() async throws {
         scene.server.setLogFaults(.init(seed: seed))
         scene.server.setGate { [weak self] request in
-            // Not between a look at a node and its deletion: no protocol without locks could notice that.
+            // Not between a check of a node and its deletion: a protocol without locks cannot detect that.
             if ["changes", "mkdir", "upload", "download", "stat_hash"].contains(request.action) { self?.asked() }
             return nil
         }

@@ -6,12 +6,12 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// Servers whose log of changes lacks something, or tells it late or twice.
+/// Servers whose log of changes has missing, late or duplicate entries.
 @Suite(.overSockets)
 struct LyingLogTests {
     private static let modes: [FakePydioMode] = [.v5_2, .v8]
 
-    /// Somebody made the folder on the server's disk, or a client was killed while it made it.
+    /// The folder was made on the server's disk, or by a client that was killed meanwhile.
     @Test(arguments: modes, [true, false])
     func aFolderThatTheLogDoesNotTellOfIsMerged(mode: FakePydioMode, hasFile: Bool) async throws {
         let scene = try await SyncScene(.init(mode: mode))
@@ -35,13 +35,13 @@ struct LyingLogTests {
         try scene.write("mine", to: "d/e/a")
         for _ in 0..<3 { try await scene.run() }
         #expect(scene.text("d/e/a") == "mine" && scene.localTree == scene.remoteTree)
-        // Nor is it left there once it is deleted here.
+        // Nor does it stay there once it is deleted locally.
         try scene.remove("d")
         try await scene.run()
         #expect(scene.remoteTree == ["/k": "k"] && scene.localTree == scene.remoteTree)
     }
 
-    /// The log says that it is gone, and not that it is there again.
+    /// The log reports the deletion, but not the new file.
     @Test(arguments: modes)
     func whatTheLogSaysIsGoneIsLookedForBeforeItIsDeletedHere(mode: FakePydioMode) async throws {
         let scene = try await SyncScene(.init(mode: mode))
@@ -50,7 +50,7 @@ struct LyingLogTests {
         scene.delete("/d")
         let server = scene.server
         server.setGate { request in
-            // After the listing, with the step under way.
+            // After the listing, with the step in progress.
             if request.action == "stat", !server.exists("/d/e/b") {
                 try? server.addFile("/d/e/b", Array("d/e/b".utf8))
             }
@@ -101,7 +101,7 @@ struct LyingLogTests {
         #expect(scene.text("new/c") == "c" && scene.text("e/b") == "changed" && scene.text("d/a") == nil)
     }
 
-    /// Everything is gone by what is known, which is only what the log has told.
+    /// Everything seems to be gone, but only by the log.
     @Test func theLossOfEverythingIsLookedAtTwice() async throws {
         let scene = try await SyncScene()
         try scene.server.addFile("/a", Array("a".utf8))
@@ -115,7 +115,7 @@ struct LyingLogTests {
         #expect(scene.text("a") == "a" && scene.remoteText("/a") == "a")
     }
 
-    /// A run that is killed after the file was deleted here, and before everything that replaces it has come.
+    /// The run is killed after the local file was deleted, and before all of its replacement has arrived.
     @Test(arguments: modes)
     func aFolderThatReplacesAFileComesWhole(mode: FakePydioMode) async throws {
         for request in 0..<20 {
@@ -136,8 +136,8 @@ struct LyingLogTests {
 
     // MARK: Property
 
-    /// Kills at any request, changes on both sides between the steps, on the server with and without a word in the log,
-    /// and a log that lacks entries, tells them late, with early numbers, and twice.
+    /// Kills at any request, changes on both sides between the steps, on the server with and without a log entry, and a
+    /// log with missing, late and duplicate entries, and late ones with early numbers.
     @Test(arguments: 0..<8)
     func nothingIsDeletedThatNobodyHasDeleted_andBothSidesBecomeTheSame(part: Int) async throws {
         for seed in part * 8..<part * 8 + 8 { try await LyingLogSchedule(seed: UInt64(seed)).run() }

@@ -5,12 +5,12 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// What goes wrong with a sync, and that nothing is lost by it.
+/// Failures of a sync, none of which loses data.
 @Suite(.overSockets)
 struct SyncFailureTests {
-    // MARK: A server that goes away
+    // MARK: Lost servers
 
-    /// Changes of all kinds on both sides, two of them to files that go in parts.
+    /// Changes of all kinds on both sides, two of them to files that are uploaded in parts.
     private static func makeChanges(_ scene: SyncScene) throws {
         try scene.write("new here", to: "sub/new")
         try scene.write(String(repeating: "replaced ", count: 30), to: "large.txt")
@@ -41,10 +41,10 @@ struct SyncFailureTests {
         #expect(scene.parts.isEmpty, "request \(request)")
     }
 
-    /// As a process that is killed: nothing that it began is cleaned up before the next run.
+    /// As if the process is killed: nothing is cleaned up before the next run.
     @Test(arguments: [0, 3], [true, false])
     func aServerThatIsLostAtAnyRequestLosesNothing(server: Int, isAnswerLost: Bool) async throws {
-        // Every third one, from another one each time.
+        // Every third request, with a random start.
         var (request, isDone) = (Int.random(in: 0..<3), false)
         while !isDone, request < 200 {
             let scene = try await SyncScene(SyncScene.servers[server]) { $0.uploadPartSize = 100 }
@@ -52,7 +52,7 @@ struct SyncFailureTests {
             try await scene.run()
             try Self.makeChanges(scene)
             if isAnswerLost {
-                // This request is carried out still; those after it are not.
+                // This request is carried out, those after it are not.
                 scene.server.inject(.cut(after: 0), times: 1, after: request)
                 scene.server.inject(.drop, times: nil, after: request)
             } else {
@@ -72,7 +72,7 @@ struct SyncFailureTests {
         #expect(isDone && request > 20)
     }
 
-    /// What a run has uploaded without knowing that it has is not somebody else's change.
+    /// An upload whose success the run did not learn of is not a change by others.
     @Test(arguments: [0, 3])
     func anUploadWhoseAnswerIsLostIsNoConflict(server: Int) async throws {
         var (request, isDone) = (0, false)
@@ -112,10 +112,10 @@ struct SyncFailureTests {
         #expect(scene.remoteTree == scene.localTree)
     }
 
-    /// A process that is killed cleans nothing up, and the temporary names go with the folder.
+    /// A killed process cleans nothing up, and the temporary names go with the folder.
     @Test(arguments: SyncScene.servers.indices, [true, false])
     func whatAKilledUploadHasLeftIsCleanedUpWhereverItsFolderIs(server: Int, isTold: Bool) async throws {
-        // Every second one, from another one each time.
+        // Every second request, with a random start.
         var (request, isDone) = (Int.random(in: 0..<2), false)
         while !isDone, request < 60 {
             let scene = try await SyncScene(SyncScene.servers[server]) { $0.uploadPartSize = 100 }
@@ -141,7 +141,7 @@ struct SyncFailureTests {
         #expect(isDone && request > 10)
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
     @Test(arguments: [FakePydioMode.v5_2, .v8])
     func oneThatIsRefusedIsTold_andTheRestIsSynced(mode: FakePydioMode) async throws {
@@ -214,7 +214,7 @@ struct SyncFailureTests {
         #expect(scene.text("d/a") == "changed" && scene.localTree == scene.remoteTree)
     }
 
-    // MARK: What ends the whole
+    // MARK: Fatal failures
 
     @Test(arguments: [FakePydioMode.v5_2, .v8], ["empty", "page", "half"])
     func anAnswerThatIsNoListingDeletesNothing(mode: FakePydioMode, kind: String) async throws {

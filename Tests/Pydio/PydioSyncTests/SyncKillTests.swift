@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make -C Lab pydio-sync-kill` does two hundred times.
+/// `make -C Lab pydio-sync-kill` runs this two hundred times.
 struct SyncKillTests {
-    /// It stands where the test bundle does.
+    /// Located next to the test bundle.
     private static let program: String = {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let folder =

@@ -12,7 +12,7 @@ final class SyncScene: Sendable {
     let folder: URL
     private let heard = Lock<[PydioSyncEvent]>([])
 
-    /// Servers of both generations, with a log of changes and without.
+    /// Servers of both generations, with and without a log of changes.
     static let servers: [FakePydioServer.Configuration] = [
         .init(mode: .v5_2), .init(mode: .v8), without(.v5_2), without(.v8),
     ]
@@ -59,7 +59,7 @@ final class SyncScene: Sendable {
         try await sync(remote, change).run { event in self.heard.withLock { $0.append(event) } }
     }
 
-    /// What was done since the last call: `upload a.txt`.
+    /// The steps since the last call: `upload a.txt`.
     func takeSteps() -> [String] {
         heard.withLock { heard in
             defer { heard = [] }
@@ -81,7 +81,7 @@ final class SyncScene: Sendable {
 
     func text(_ path: String) -> String? { try? String(contentsOf: local(path), encoding: .utf8) }
 
-    /// Somebody else changes a file on the server, a second after the last change.
+    /// Changes a file on the server as another client, a second after the last change.
     func change(_ path: String, to text: String) {
         server.advanceClock(by: .seconds(1))
         let (folder, name) = (NodeNames.parent(of: path), NodeNames.name(of: path))
@@ -113,7 +113,7 @@ final class SyncScene: Sendable {
         return tree
     }
 
-    /// What is left of downloads.
+    /// Leftover parts of downloads.
     var parts: [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: folder.path + "/.pydio-sync/parts")) ?? []
     }

@@ -6,7 +6,7 @@ import NIOPosix
 import NIOSSL
 import TestSupport
 
-/// A Pydio server for tests, in this process: sessions, files, messages and what goes wrong with them.
+/// An in-process Pydio server for tests, with sessions, files, messages and faults.
 ///
 ///     let server = try await FakePydioServer.start()
 ///     server.addFile("/plan.txt", Array("…".utf8))
@@ -14,8 +14,8 @@ import TestSupport
 ///     // log in to server.url as `ada` with "open sesame"
 ///     #expect(server.count("login") == 1)
 ///
-/// It shares no code with the client, so that both check each other. It listens until it is stopped, or as long as the
-/// process lives.
+/// It shares no code with the client, so that both check each other. It listens until it is stopped, or until the
+/// process ends.
 package final class FakePydioServer: Sendable {
     let core: PydioServerCore
     private let listener: any Channel
@@ -27,7 +27,7 @@ package final class FakePydioServer: Sendable {
         core.state.withLock { $0.origin = address }
     }
 
-    /// Binds the host and port of the configuration; port 0 is any.
+    /// Binds the host and port of the configuration; port 0 chooses a free one.
     package static func start(_ configuration: Configuration = Configuration()) async throws -> FakePydioServer {
         let tls = try configuration.tls.map { leaf in
             try NIOSSLContext(
@@ -61,18 +61,18 @@ package final class FakePydioServer: Sendable {
     /// `http://address:port`, or `https`.
     package var origin: String { "\(scheme)://\(listener.localAddress?.ipAddress ?? "127.0.0.1"):\(port)" }
     package var port: Int { listener.localAddress?.port ?? 0 }
-    /// What a client is given as the server: with the base path, without a slash at the end.
+    /// The server's URL for clients, with the base path and without a trailing slash.
     package var url: URL { URL(string: address) ?? URL(filePath: "/") }
-    /// The same.
+    /// ``url`` as text.
     package var address: String { origin + core.state.withLock { $0.configuration.basePath } }
 
-    /// Closes everything.
+    /// Closes the listener and all connections.
     package func stop() async {
         try? await listener.close().get()
         core.release()
         core.connections.closeAll()
     }
 
-    /// Closes what is connected, without a word; new connections are taken.
+    /// Closes all connections without notice; new ones are accepted.
     package func dropConnections() { core.connections.closeAll() }
 }

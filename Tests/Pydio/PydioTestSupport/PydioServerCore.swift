@@ -2,7 +2,7 @@ import Basics
 import NIOCore
 import NIOWebSocket
 
-/// Joins the connections to the server's state, and does what follows from a change of it.
+/// Connects the connections to the server's state, and acts on its changes.
 final class PydioServerCore: Sendable {
     typealias Gate = @Sendable (FakePydioRequest) -> FakePydioAnswer?
 
@@ -12,7 +12,7 @@ final class PydioServerCore: Sendable {
     let sockets = Lock<[Int: any Channel]>([:])
     private let gate = Lock<Gate?>(nil)
     private let captchaListener = Lock<(@Sendable (String) -> Void)?>(nil)
-    /// Answers that wait to be released.
+    /// Answers that are held back.
     private let held = Lock<[EventLoopPromise<Void>]>([])
 
     init(_ configuration: FakePydioServer.Configuration) { state = Lock(ServerState(configuration)) }
@@ -20,7 +20,7 @@ final class PydioServerCore: Sendable {
     func onCaptcha(_ listener: @escaping @Sendable (String) -> Void) { captchaListener.withLock { $0 = listener } }
     func setGate(_ gate: Gate?) { self.gate.withLock { $0 = gate } }
 
-    /// Gives the answer on the event loop, at once or once it is released.
+    /// Sends the answer on the event loop, at once or after its release.
     func answer(
         _ request: FakePydioRequest, on eventLoop: any EventLoop, _ completion: @escaping (FakePydioAnswer) -> Void
     ) {
@@ -46,9 +46,9 @@ final class PydioServerCore: Sendable {
         return fault?.applied(to: answer) ?? answer
     }
 
-    /// Sends what a change of the state has left to be sent on WebSockets.
+    /// Sends pending messages of the state on WebSockets.
     func deliver() {
-        // Frames of two threads' messages must not mix, and those of an event loop's own thread not overtake.
+        // The frames of two threads' messages must not mix, and an event loop's own frames must not overtake others.
         sockets.withLock { sockets in
             let frames = state.withLock { state in
                 defer { state.outbox = [] }

@@ -1,42 +1,42 @@
 import Foundation
 
-/// All that a server is and knows, as a value: a request goes in, an answer comes out.
+/// The whole state of a server as a value: takes requests, returns answers.
 struct ServerState: Sendable {
     var configuration: FakePydioServer.Configuration
     var sessions = SessionTable()
     var failures = LoginFailures()
-    /// Users by the cookies that their logins are remembered by.
+    /// Users by the cookies of their remembered logins.
     var remembered: [String: String] = [:]
-    /// What the newest captcha image shows.
+    /// The text of the newest captcha image.
     var captchaCode: String?
     var trees: [TreeKey: Tree] = [:]
     var bookmarks: [TreeKey: [String: [Bookmark]]] = [:]
-    /// Public links by node, the oldest first.
+    /// Public links by node, oldest first.
     var shares: [TreeKey: [TreePath: [FakePydioLink]]] = [:]
     var chunkedDownloads: [String: ChunkedDownload] = [:]
     var mailboxes = Mailboxes()
     var messageCount = 0
     var changes = ChangeLog()
     var journal: ChangeJournal?
-    /// All that was done, the oldest first.
+    /// All activities, oldest first.
     var activities: [Activity] = []
     var keyPairs = KeyPairs()
     var peers: [Int: Peer] = [:]
     var peerCount = 0
-    /// Messages to be sent once the lock is free.
+    /// Messages to send once the lock is released.
     var outbox: [(peer: Int, text: String)] = []
-    /// All that came on WebSockets.
+    /// All texts received on WebSockets.
     var webSocketTexts: [String] = []
-    /// Pings of the server that were answered.
+    /// The number of the server's answered pings.
     var pongCount = 0
     private var nodeCount = 0
-    /// Added to the time of day.
+    /// An offset to the current time.
     var clockOffset = 0
 
     var requests: [FakePydioRequest] = []
     var requestCounts: [String: Int] = [:]
     var faults = FaultTable()
-    /// Where it is reached: scheme, host and port.
+    /// The server's scheme, host and port.
     var origin = ""
 
     init(_ configuration: FakePydioServer.Configuration) {
@@ -52,7 +52,7 @@ struct ServerState: Sendable {
     func user(_ id: String) -> FakePydioUser? { configuration.users.first { $0.id == id } }
     func workspace(_ id: String) -> FakePydioWorkspace? { configuration.workspaces.first { $0.id == id } }
 
-    /// Those that a user has any right in.
+    /// The workspaces in which a user has any right.
     func workspaces(of user: FakePydioUser) -> [FakePydioWorkspace] {
         configuration.workspaces.filter { user.rights(in: $0.id) != nil }
             + (user.isAdministrator ? [FakePydioWorkspace.console] : [])

@@ -18,7 +18,7 @@ struct ConnectionBench {
             client.connect()
             return (client, channel)
         }
-        let first = add()  // what the process needs anyway
+        let first = add()  // what the process needs in any case
         while !first.channel.subscribed { try await Task.sleep(for: .milliseconds(1)) }
 
         let (before, start) = (residentBytes(), nanoseconds())

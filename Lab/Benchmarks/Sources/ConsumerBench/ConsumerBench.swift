@@ -1,9 +1,9 @@
-// How long an event is on its way through a relay and a stream, for each of many: from before the sender of the Pusher
-// server writes it until a consumer of the stream has it.
+// The latency of each of many events through a relay and a stream: from before the sender of the Pusher server writes
+// it until a consumer of the stream has it.
 //
 //     ConsumerBench nats URL events N
 //
-// An event's data begins with the time at which it was sent. Prints nanoseconds, a line for each.
+// An event's data begins with the time at which it was sent. Prints nanoseconds, one line per event.
 import EventRelay
 import Foundation
 import Measuring

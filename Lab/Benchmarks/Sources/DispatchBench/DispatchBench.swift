@@ -1,18 +1,18 @@
-// CPU time from the first to the last event, all threads together.
+// CPU time from the first to the last event, of all threads.
 //
 //     DispatchBench port N events N [name value]…
 //
 //     kind       untouched, text, or struct: what is done with an event's data
 //     delivery   callback, inline (on the I/O thread), or sequence (for await)
-//     channels   how many to subscribe to: c0, c1 …
-//     bindings   how many more bindings there are, spread over the channels, for events that never come
+//     channels   number of channels to subscribe to: c0, c1 …
+//     bindings   number of further bindings, spread over the channels, for events that never come
 //     encrypted  yes: private-encrypted-c0 …
-//     ca-file    what to trust; makes it use TLS
+//     ca-file    certificates to trust; enables TLS
 import Foundation
 import Measuring
 import PusherSwift
 
-/// What `kind struct` decodes.
+/// The type that `kind struct` decodes.
 private struct Tick: Decodable {
     var v: Double
     var symbol: String?
@@ -22,7 +22,7 @@ private enum Kind: String {
     case untouched, text, `struct`
 }
 
-/// Sees one event after the other, from one thread at a time.
+/// Receives one event after the other, from one thread at a time.
 private final class Meter: @unchecked Sendable {
     private let kind: Kind
     private let expected: Int
@@ -51,7 +51,7 @@ private final class Meter: @unchecked Sendable {
         var figures = ["events": Double(events), "cpu_seconds": cpuSeconds() - start, "used": used]
         if kind == .struct {
             let data = Data((event.data ?? "").utf8)
-            // In turns, and the least of several, so that both have the same of what else the machine does.
+            // Alternates, and takes the minimum of several runs, so that other load affects both alike.
             for _ in 0..<5 {
                 lower("decoder_cpu_seconds", in: &figures) { (try? decoder.decode(Tick.self, from: data).v) ?? 0 }
                 lower("event_decode_cpu_seconds", in: &figures) { (try? event.decode(Tick.self).v) ?? 0 }
@@ -60,7 +60,7 @@ private final class Meter: @unchecked Sendable {
         finish(figures)
     }
 
-    /// What decoding takes for as many events, and nothing else, if it is less than before.
+    /// Lowers a figure to the CPU time of decoding this many events alone.
     private func lower(_ name: String, in figures: inout [String: Double], _ decode: () -> Double) {
         let start = cpuSeconds()
         for _ in 0..<expected / 5 { used += decode() }

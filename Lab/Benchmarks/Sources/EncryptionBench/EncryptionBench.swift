@@ -1,11 +1,11 @@
-// CPU time of Matrix's encryption, beside Lab/Benchmarks/C/ratchets.c and Lab/bench/encryption_peers.py.
+// CPU time of Matrix encryption, next to Lab/Benchmarks/C/ratchets.c and Lab/bench/encryption_peers.py.
 //
-//     EncryptionBench messages N size BYTES      the ratchets: seconds a message, and for opening an Olm session
+//     EncryptionBench messages N size BYTES      the ratchets: seconds per message, and per opened Olm session
 //     EncryptionBench events N size BYTES        N events of rooms with 100 each, decrypted as those of one sync
-//     EncryptionBench late N size BYTES          N events of one session that have waited for its key, when it comes
-//     EncryptionBench memory N size BYTES        by how much memory grows from a tenth of N messages until the last
+//     EncryptionBench late N size BYTES          N events of one session, waiting for its key, when the key arrives
+//     EncryptionBench memory N size BYTES        growth of memory from a tenth of N messages to the last
 //
-// A part of the package itself, not of Lab/Benchmarks/Package.swift, because it measures what is not public.
+// Part of the main package, not of Lab/Benchmarks/Package.swift, because it measures code that is not public.
 import Foundation
 import JSONBytes
 import MatrixEncryption
@@ -87,7 +87,7 @@ struct EncryptionBench {
         return (hers, his)
     }
 
-    /// Two sessions of which each has heard of the other.
+    /// Two sessions that have each received a message of the other.
     private static func conversation() throws -> (hers: OlmSession, his: OlmSession) {
         let text = SecretBytes([1])
         var (hers, his) = try open(OlmAccount(random: .system), accountWithKeys(), text)
@@ -100,7 +100,7 @@ struct EncryptionBench {
     private static let roomMessages = 100
     private static let alice = DeviceAddress("@alice:example.org", "ALICEDEVICE")
 
-    /// The machine with its records in memory; the events are there as JSON.
+    /// Decrypts with a machine whose records are in memory; the events are parsed JSON.
     private static func events(_ count: Int, _ size: Int) throws -> [String: Double] {
         let records = MemoryRecords()
         var turn = CryptoTurn(Records(records), now: 1_700_000_000_000, random: .system)
@@ -121,7 +121,7 @@ struct EncryptionBench {
         return ["seconds": seconds, "events": Double(events.count)]
     }
 
-    /// They were read in vain, and wait as the records have it.
+    /// The events could not be read at first, and wait as in the records.
     private static func late(_ count: Int, _ size: Int) throws -> [String: Double] {
         let (records, room) = (MemoryRecords(), "!room:example.org")
         var turn = CryptoTurn(Records(MemoryRecords()), now: 1_700_000_000_000, random: .system)
@@ -142,7 +142,7 @@ struct EncryptionBench {
         let seconds = try seconds(each: 1) {
             _ = try machine.importSessions([key], &turn)
             let waiting = try machine.takeWaiting(roomId: room, sessionId: sessionId, &turn).compactMap { known[$0] }
-            // As they were encrypted.
+            // In the order of their encryption.
             for event in try waiting.map({ (index: try index(of: $0), event: $0) }).sorted(by: { $0.index < $1.index })
             {
                 if try machine.decrypt(event.event, &turn).get().isObject { read += 1 }
@@ -167,7 +167,7 @@ struct EncryptionBench {
             ed25519: Ed25519KeyPair(random: .system).publicKey, source: .direct, isSharedHistory: false)
         turn.records.set(record, scope: room, key: session.id)
         return try (0..<count).map { index in
-            let overhead = payload(room, body: "").utf8.count  // so that it is as long as the texts of the ratchets
+            let overhead = payload(room, body: "").utf8.count  // makes it as long as the texts of the ratchets
             let text = payload(room, body: String(repeating: "x", count: max(0, size - overhead)))
             var event = JSONWriter()
             event.add("algorithm", ExportedSession.algorithm)
@@ -193,7 +193,7 @@ struct EncryptionBench {
 
     // MARK: Memory
 
-    /// Over both ratchets, each kept in the form in which it is stored.
+    /// The memory of both ratchets, each stored and loaded regularly.
     private static func memory(_ count: Int, _ size: Int) throws -> [String: Double] {
         let text = SecretBytes(repeatElement(UInt8(ascii: "x"), count: size))
         var outbound = OutboundGroupSession(random: .system)
@@ -203,7 +203,7 @@ struct EncryptionBench {
         for index in 0..<count {
             if index == count / 10 { before = residentBytes() }
             _ = try inbound.decrypt(MegolmMessage(outbound.encrypt(text)))
-            // Turns of the ratchet, and messages that never come.
+            // Includes turns of the ratchet and lost messages.
             let message = try hers.encrypt(text, random: .system)
             if index % 7 > 0 { _ = try his.decrypt(message) }
             if index % 3 == 0 { _ = try hers.decrypt(his.encrypt(text, random: .system)) }
@@ -216,7 +216,7 @@ struct EncryptionBench {
     }
 }
 
-/// CPU seconds that each takes.
+/// CPU seconds per iteration.
 private func seconds(each count: Int, _ body: () throws -> Void) throws -> Double {
     let start = cpuSeconds()
     for _ in 0..<count { try body() }

@@ -1,8 +1,8 @@
-// How long an event is on its way, for each of many: from before the sender writes it until the callback has it.
+// The latency of each of many events: from before the sender writes it until the callback has it.
 //
 //     LatencyBench port N events N [delivery callback|inline]
 //
-// An event's data begins with the time at which it was sent. Prints nanoseconds, a line for each.
+// An event's data begins with the time at which it was sent. Prints nanoseconds, one line per event.
 import Foundation
 import Measuring
 import PusherSwift

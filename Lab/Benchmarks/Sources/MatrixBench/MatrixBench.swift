@@ -1,12 +1,12 @@
-// CPU time and memory for answers of /sync, those of Lab/Benchmarks/Matrix/generate.py.
+// CPU time and memory for /sync answers made by Lab/Benchmarks/Matrix/generate.py.
 //
 //     MatrixBench initial FILE [incremental FILE] [kind parse|read|apply]
 //
 //     parse   finds the events
-//     read    and takes from each its type, its sender, its id and the body of what is a message
-//     apply   and brings a session's rooms up to date, and a store in memory
+//     read    also reads the type, sender and id of each, and the body of messages
+//     apply   also updates a session's rooms and a store in memory
 //
-// A part of the package itself, not of Lab/Benchmarks/Package.swift, because it measures what is not public.
+// Part of the main package, not of Lab/Benchmarks/Package.swift, because it measures code that is not public.
 import Foundation
 import MatrixProtocol
 import MatrixSDK
@@ -65,7 +65,7 @@ struct MatrixBench {
         response.joined.reduce(0) { $0 + $1.state.count + $1.timeline.events.count }
     }
 
-    /// A sum of what was taken, so that nothing is left out as unused.
+    /// A sum over everything read, so that the optimizer removes nothing.
     private static func read(_ response: SyncResponse) -> Int {
         var used = 0
         for room in response.joined {
@@ -98,7 +98,7 @@ private struct CannotRead: Error {
     let path: String
 }
 
-/// The bytes alone, without a second copy of them in memory.
+/// The bytes of a file, without a second copy in memory.
 private func bytes(of path: String) throws -> [UInt8] {
     guard let file = fopen(path, "r") else { throw CannotRead(path: path) }
     defer { fclose(file) }
@@ -117,12 +117,12 @@ private func cpuSeconds() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// By how much what of this process is in RAM has grown at most, since its making.
+/// The peak growth of resident memory since initialization.
 private struct Memory {
     private let before: Int
 
     init() throws {
-        try "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)  // forgets the peak
+        try "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)  // resets the peak
         before = try Self.resident("VmRSS")
     }
 

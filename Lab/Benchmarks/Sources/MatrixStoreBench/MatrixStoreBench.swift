@@ -2,14 +2,14 @@
 //
 //     MatrixStoreBench [rounds N] [rooms 1000] [folder PATH]
 //
-// The account for the start has all rooms, with 20 events and 50 members each; the large initial sync a fifth of them, with
-// 125 events and 10 members each. Each room has a summary and 3 pieces of account data. An incremental sync has an event in
-// each of 10 rooms. A start reads all that a list of rooms shows; the page cache is warm.
+// The account for the start has all rooms, with 20 events and 50 members each; the large initial sync has a fifth of
+// them, with 125 events and 10 members each. Each room has a summary and 3 pieces of account data. An incremental sync
+// has an event in each of 10 rooms. A start reads everything that a list of rooms shows; the page cache is warm.
 import Foundation
 import MatrixSDK
 import Measuring
 
-/// Events made of a room's number and their own.
+/// Generates events from the number of a room and their own.
 private struct Account {
     let rooms: Int
     let events: Int

@@ -1,28 +1,28 @@
-// What the benchmarks share.
+// Shared code of the benchmarks.
 import Foundation
 public import PusherSwift
 
-/// CPU time of this process, user and system, all threads.
+/// The CPU time of this process, user and system, of all threads.
 public func cpuSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Nanoseconds on the clock that all processes share.
+/// The time in nanoseconds, on a clock shared by all processes.
 public func nanoseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Memory of this process that is in RAM.
+/// The resident memory of this process.
 public func residentBytes() -> Int {
     let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
     return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
 }
 
-/// As many descriptors as the system lets us have.
+/// Raises the limit of open descriptors as far as the system allows.
 public func raiseDescriptorLimit() {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -30,11 +30,11 @@ public func raiseDescriptorLimit() {
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// What the command line says, as pairs of name and value.
+/// Command line arguments as pairs of name and value.
 public struct Arguments: Sendable {
     private let values: [String: String]
 
-    /// Of this process.
+    /// Parses the arguments of this process.
     public init() {
         let words = Array(CommandLine.arguments.dropFirst())
         var values: [String: String] = [:]
@@ -42,10 +42,10 @@ public struct Arguments: Sendable {
         self.values = values
     }
 
-    /// The value, or nil if it was not given.
+    /// The value, or `nil` if it is missing.
     public subscript(name: String) -> String? { values[name] }
 
-    /// A number; without it and without a default the process ends.
+    /// Returns a number; if it is missing and has no default, ends the process.
     public func number(_ name: String, default: Int? = nil) -> Int {
         guard let number = values[name].flatMap({ Int($0) }) ?? `default` else {
             FileHandle.standardError.write(Data("\(name) is missing\n".utf8))
@@ -54,7 +54,7 @@ public struct Arguments: Sendable {
         return number
     }
 
-    /// Options for the server at `port` of this machine.
+    /// Options for the server at `port` on this machine.
     public var options: PusherClientOptions {
         var options = PusherClientOptions(
             host: .host("127.0.0.1"), port: number("port"), useTLS: values["ca-file"] != nil)
@@ -65,7 +65,7 @@ public struct Arguments: Sendable {
     }
 }
 
-/// Says the figures as one line of JSON, and ends the process.
+/// Prints the figures as one line of JSON, and ends the process.
 public func finish(_ figures: [String: Double]) -> Never {
     let text = figures.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
     print("{\(text)}")

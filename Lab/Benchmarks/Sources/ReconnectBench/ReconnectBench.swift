@@ -1,4 +1,4 @@
-// Resident memory and open descriptors of one client whose server drops it again and again.
+// Resident memory and open descriptors of one client that its server disconnects again and again.
 //
 //     ReconnectBench PORT RECONNECTS
 //

@@ -1,14 +1,13 @@
-// The clients of the soak: each follows some channels, and keeps account of what it gets and what it is told to have
-// missed.
+// The clients of the soak: each follows some channels, and records the events it receives and the gaps reported to it.
 //
 //     SoakClients PORT SEED CLIENTS CHANNELS_EACH CHANNELS RECORDS
 //
 // Prints a line of JSON each second; `finish` on standard input ends it. A feed is one channel of one client. RECORDS:
 //
-//     F feed channel               what the feed is
-//     M feed first last            numbers that did not come, though a later one did
+//     F feed channel               the channel of a feed
+//     M feed first last            missing numbers, though a later one arrived
 //     G feed from to               a gap that the client reported, in milliseconds
-//     L feed last delivered wrong  at the end: the last number, how many came, how many out of order or twice
+//     L feed last delivered wrong  at the end: the last number, how many arrived, how many out of order or twice
 import Foundation
 import Measuring
 import PusherSwift

@@ -1,17 +1,17 @@
-// The mock server of the soak: publishes numbered events, and goes wrong at random.
+// The mock server of the soak: publishes numbered events, with random faults.
 //
 //     SoakServer SEED CHANNELS EVENTS_PER_SECOND RECORDS
 //
-// Orders on standard input: `publish`, `restart` (once), `fail` (faults from now on), `calm` (no more of them), `finish`
-// (one last event to each channel). RECORDS gets `channel milliseconds` for each event, in the order of publishing.
+// Commands on standard input: `publish`, `restart` (once), `fail` (faults from now on), `calm` (no more faults),
+// `finish` (one last event to each channel). RECORDS gets `channel milliseconds` for each event, in the order of
+// publishing.
 import Foundation
 import Measuring
 import PusherMockServer
 import SoakSupport
 
-/// One thing that happens to one connection. None may hold events back for long (pieces leave one a millisecond):
-/// while old ones come the connection looks alive, and when it ends those that were held back are missing from before
-/// its gap.
+/// Faults of a single connection. None may delay events for long (pieces leave one per millisecond): while old ones
+/// arrive the connection looks alive, and when it ends the delayed ones are missing from before its gap.
 private let connectionFaults: [PusherMockServer.ConnectionFault] =
     [.dropTCP, .resetTCP, .goSilent, .ignorePings, .ping([1, 2, 3])]
     + [nil, 1000, 1001, 1011, 3000, 4100, 4199, 4200, 4201, 4299].map { .close(code: $0, reason: "soak") }
@@ -21,7 +21,7 @@ private let connectionFaults: [PusherMockServer.ConnectionFault] =
         .splitWrites(byteCount: 10), .delayFrames(.milliseconds(200)),
     ]
 
-/// What happens to new connections.
+/// Faults of new connections.
 private let handshakeFaults: [PusherMockServer.HandshakeFault] = [
     .refuseConnection, .httpStatus(503), .refuse(code: 4100, message: "Over capacity"), .never, .text("{nonsense"),
     .close(code: 4200, reason: "soak"), .errorFirst(code: nil, message: "soak"), .delay(.seconds(1)),
@@ -33,7 +33,7 @@ private actor Soak {
     private let channels: [String]
     private let records: Records
     private var published: [Int]
-    /// What still came over these would make them look alive.
+    /// Connections on which further events would be a sign of life.
     private var silenced: Set<String> = []
     private var isFailing = false
     private var isPublishing = false
@@ -68,8 +68,8 @@ private actor Soak {
         await server.publish(event: "tick", channel: channels[channel], data: "\(published[channel])")
     }
 
-    /// Each connection is struck about every half minute, all of them lose their server about as often, and new ones
-    /// fare badly now and then.
+    /// Each connection has a fault about every half minute, all of them lose their server about as often, and some new
+    /// ones fail.
     func fail() async throws {
         isFailing = true
         while isFailing {
@@ -78,7 +78,7 @@ private actor Soak {
             silenced.formIntersection(connections)
             for socketID in connections where random.chance(0.1 / 30) && !silenced.contains(socketID) {
                 guard isFailing, let fault = connectionFaults.randomElement(using: &random) else { break }
-                // A connection that is gone by now needs no fault.
+                // A connection that has already ended needs no fault.
                 try? await server.inject(fault, into: socketID)
                 if fault == .goSilent { silenced.insert(socketID) }
                 counts["faults", default: 0] += 1
@@ -134,7 +134,7 @@ struct SoakServer {
             case "calm":
                 await soak.calm()
                 if work.count > 1 { try await work.removeLast().value }
-                await soak.calm()  // what the last of the faults has armed
+                await soak.calm()  // clears faults that are still armed
                 say(String(decoding: try JSONEncoder().encode(await soak.counts), as: UTF8.self))
             case "finish":
                 await soak.finish()

@@ -1,17 +1,17 @@
-// What both sides of the soak share.
+// Shared code of both sides of the soak.
 public import Foundation
 
-/// A quarter of the channels are private.
+/// The name of a channel. A quarter of them are private.
 public func soakChannelName(_ index: Int) -> String {
     index.isMultiple(of: 4) ? "private-\(index)" : "public-\(index)"
 }
 
-/// Milliseconds since 1970: the two processes' common time.
+/// Milliseconds since 1970, on the clock shared by the two processes.
 public func milliseconds(_ date: Date = Date()) -> Int {
     Int((date.timeIntervalSince1970 * 1000).rounded())
 }
 
-/// The lines of standard input, which are orders.
+/// The lines of standard input, each a command.
 public func orders() -> AsyncStream<String> {
     AsyncStream { continuation in
         Thread.detachNewThread {
@@ -21,18 +21,18 @@ public func orders() -> AsyncStream<String> {
     }
 }
 
-/// A line for whoever gave the orders.
+/// Prints a line for the controlling process.
 public func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-/// Lines to a file, from any thread.
+/// A file of lines, written from any thread.
 public final class Records: @unchecked Sendable {  // the lock protects the rest
     private let lock = NSLock()
     private let file: FileHandle
     private var buffer = Data()
 
-    /// Throws if there can be no file at `path`.
+    /// Opens the file; throws if it cannot be created at `path`.
     public init(path: String) throws {
         _ = FileManager.default.createFile(atPath: path, contents: nil)
         file = try FileHandle(forWritingTo: URL(filePath: path))
@@ -47,7 +47,7 @@ public final class Records: @unchecked Sendable {  // the lock protects the rest
         }
     }
 
-    /// Writes what waits.
+    /// Writes pending lines.
     public func flush() {
         lock.withLock { write() }
     }
@@ -62,11 +62,11 @@ public final class Records: @unchecked Sendable {  // the lock protects the rest
     }
 }
 
-/// SplitMix64, so that a run can be repeated from its seed.
+/// SplitMix64, which makes a run repeatable from its seed.
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// The same seed, the same numbers.
+    /// Equal seeds produce equal numbers.
     public init(seed: UInt64) {
         state = seed
     }
@@ -80,7 +80,7 @@ public struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// True in that part of all cases.
+    /// Returns true with the given probability.
     public mutating func chance(_ probability: Double) -> Bool {
         Double.random(in: 0..<1, using: &self) < probability
     }

@@ -7,12 +7,12 @@ import Foundation
 import Measuring
 import PusherSwift
 
-/// Signs at once: no server is asked, and the source does not look at signatures.
+/// Signs at once: no server is involved, and the source does not check signatures.
 private final class CountingAuthorizer: BatchAuthorizer, @unchecked Sendable {  // the lock protects the rest
     private let lock = NSLock()
     private var requests = 0
 
-    /// How many requests there were since the last call.
+    /// Returns the number of requests since the last call.
     func takeRequests() -> Int {
         lock.withLock {
             defer { requests = 0 }
@@ -26,7 +26,8 @@ private final class CountingAuthorizer: BatchAuthorizer, @unchecked Sendable {  
     }
 }
 
-/// One round is from the start of connecting to the last channel's confirmation. Used by the callback queue alone.
+/// Measures rounds, each from the start of connecting to the last channel's confirmation. Used only on the callback
+/// queue.
 private final class Rounds: PusherDelegate, @unchecked Sendable {
     private let channels: Int
     private let authorizer: CountingAuthorizer

@@ -3,23 +3,23 @@ import CurlTransport
 import JSONBytes
 import MatrixEncryption
 
-/// A device: its machine, and what its process and its store hold.
+/// A device: its machine, and the state of its process and its store.
 @NetworkActor
 final class EncryptionClient {
-    /// What is stored beside the records, always with them.
+    /// Data stored beside the records, always in the same commit.
     struct Stored {
         var token: EncryptionServer.Token?
         /// Rooms that the user is in.
         var rooms: [Int: EncryptionServer.RoomState] = [:]
         var outgoing: [Outgoing] = []
-        /// Events that were told, and those that were read.
+        /// Delivered events, and the readable ones.
         var (told, read): (Set<String>, Set<String>) = ([], [])
     }
 
     struct Outgoing {
         let room: Int
         let transactionId: String
-        /// As it is sent; nil before it is encrypted.
+        /// The content as sent; `nil` before encryption.
         var content: JSONView?
     }
 
@@ -29,17 +29,17 @@ final class EncryptionClient {
     var stored = Stored()
     var isLoggedOut = false
 
-    // MARK: Of the process
+    // MARK: State of the process
 
-    /// Counts the processes: what an earlier one has asked for counts no more.
+    /// The number of the process: answers to an earlier one are ignored.
     var life = 0
     var isSyncing = true
-    /// A sync is under way.
+    /// Whether a sync is pending.
     var isAsking = false
     var fates: [EncryptionSchedule.Fate] = []
-    /// When the first message of a room began to wait for keys.
+    /// The time at which the first message of a room began to wait for keys.
     var waits: [Int: MonotonicInstant] = [:]
-    /// Rooms with a message on its way.
+    /// Rooms with a message being sent.
     var sending: Set<Int> = []
     var end: EncryptionSchedule.End?
 
@@ -50,7 +50,7 @@ final class EncryptionClient {
         records.commit(turn.records.changes)
     }
 
-    /// The next process begins with what is stored.
+    /// Starts the next process from the stored state.
     func restart(now: UInt64, random: RandomSource) throws {
         life += 1
         (isAsking, end, waits, sending) = (false, nil, [:], [])

@@ -1,27 +1,27 @@
 import MatrixEncryption
 
-/// What is true, whatever the machines think.
+/// The truth, whatever the machines believe.
 struct EncryptionLedger {
-    /// A message as it was encrypted.
+    /// A message when it was encrypted.
     struct Message: Sendable {
         let text: String
         let sender: DeviceAddress
         let room: Int
-        /// Devices that were to read it, as far as its sender knew.
+        /// The intended devices, as far as the sender knew.
         let audience: Set<DeviceAddress>
-        /// Somebody could not be reached in time, and may lack the key.
+        /// Whether a device could not be reached in time, and may lack the key.
         let isIncomplete: Bool
 
         func mayBeRead(by device: DeviceAddress) -> Bool { device == sender || audience.contains(device) }
     }
 
-    /// Devices of the same user that each one trusts, or has trusted: they are given what it can read.
+    /// Devices of the same user that each device trusts, or has trusted: they may get everything that it can read.
     var verified: [DeviceAddress: Set<DeviceAddress>] = [:]
 
-    /// Whether a device may have the key of a message: from its sender, or from another device of its user.
+    /// Whether a device may have the key of a message, from its sender or from another device of its user.
     func mayRead(_ message: Message, _ device: DeviceAddress) -> Bool {
         if message.mayBeRead(by: device) { return true }
-        // Whoever was given it gives it on.
+        // Devices that have the key may pass it on.
         var (givers, seen) = (
             message.audience.union([message.sender]).filter { $0.user == device.user }, Set<DeviceAddress>()
         )
@@ -33,11 +33,11 @@ struct EncryptionLedger {
         return false
     }
 
-    /// By event ids.
+    /// By event ID.
     var messages: [String: Message] = [:]
-    /// What was sent with each index of a session, and of a channel.
+    /// The text sent with each index of a session or channel.
     var ratchets: [String: String] = [:]
-    /// Of what was said when all was well: all other devices of its readers.
+    /// By message sent during the calm: all other devices of its readers.
     var calm: [String: Set<DeviceAddress>] = [:]
     var lastTransaction = 0
 }

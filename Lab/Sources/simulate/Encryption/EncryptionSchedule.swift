@@ -1,8 +1,8 @@
 import Basics
 
-/// What is going to happen to the devices of a few users in encrypted rooms.
+/// The planned events for the devices of a few users in encrypted rooms.
 struct EncryptionSchedule: Schedule {
-    /// What becomes of a request.
+    /// The fate of a request.
     enum Fate: Sendable {
         case fine, requestLost, answerLost
         case late(Duration)
@@ -11,34 +11,34 @@ struct EncryptionSchedule: Schedule {
     /// How a process ends.
     enum End: Sendable {
         case now
-        /// The next step of the machine is made, and not stored.
+        /// The machine's next step is made, but not stored.
         case beforeCommit
-        /// What the machine wants to send next is stored, and not sent.
+        /// The machine's next message is stored, but not sent.
         case beforeSending
     }
 
-    /// Devices are counted in the order of their logins, users and rooms from zero.
+    /// Devices are numbered in the order of their logins; users and rooms from zero.
     enum Happening: Sendable {
         case say(device: Int, room: Int)
         case membership(EncryptionServer.Membership, user: Int, room: Int)
-        /// Whether new members may read what was said before.
+        /// Toggles whether new members may read earlier messages.
         case visibility(room: Int)
-        /// What becomes of the next requests of a device.
+        /// The fate of a device's next requests.
         case fates(device: Int, [Fate])
         case syncing(device: Int, Bool)
         case end(device: Int, End)
         case login(user: Int)
         case logout(device: Int)
         case block(Bool, device: Int, by: Int)
-        /// A device and the others of its user trust each other from now on.
+        /// A device and the other devices of its user trust each other from now on.
         case verify(device: Int)
         case discardSession(device: Int, room: Int)
     }
 
     struct Options: Sendable {
-        /// Events of a room in the answer to one sync.
+        /// Maximum events per room in the answer to a sync.
         var limit = 10
-        /// Messages of one session.
+        /// Maximum messages per session.
         var rotation = 100
     }
 

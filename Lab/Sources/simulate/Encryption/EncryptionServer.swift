@@ -1,7 +1,7 @@
 import EncryptionTestSupport
 import MatrixEncryption
 
-/// The rooms of a homeserver, beside the keys and messages to devices that a ``KeyServer`` has.
+/// The rooms of a homeserver, beside the keys and messages to devices in a ``KeyServer``.
 struct EncryptionServer {
     enum Membership: Sendable, Equatable {
         case join, invite, leave
@@ -20,12 +20,12 @@ struct EncryptionServer {
 
     struct RoomState: Sendable, Equatable {
         var members: [String: Membership] = [:]
-        /// Whether new members may read what was said before.
+        /// Whether new members may read earlier messages.
         var isShared = true
 
         func users(_ membership: Membership) -> [String] { members.filter { $0.value == membership }.keys.sorted() }
 
-        /// Whoever may read what is said now.
+        /// Users who may read current messages.
         var readers: [String] { (users(.join) + invitedReaders).sorted() }
 
         var invitedReaders: [String] { isShared ? users(.invite) : [] }
@@ -38,7 +38,7 @@ struct EncryptionServer {
 
     struct RoomAnswer: Sendable {
         let room: Int
-        /// The user has come into it.
+        /// Whether the user has just joined it.
         let isNew: Bool
         let isLimited: Bool
         let state: RoomState
@@ -66,7 +66,7 @@ struct EncryptionServer {
         rooms[room].append(Event(position: position, kind: kind))
     }
 
-    /// - Returns: The event; the same for the same transaction.
+    /// - Returns: The event; the same one for the same transaction.
     mutating func send(_ event: EncryptedEvent, to room: Int, transactionId: String) -> EncryptedEvent {
         if let known = transactions[transactionId] { return known }
         transactions[transactionId] = event
@@ -122,7 +122,7 @@ struct EncryptionServer {
         return SyncAnswer(encryption: encryption, rooms: answers, left: left, token: token)
     }
 
-    /// Users who share a room with another.
+    /// Users who share a room with the given one.
     private func partners(of user: String, at position: Int = .max) -> Set<String> {
         var partners: Set<String> = []
         for room in rooms.indices {

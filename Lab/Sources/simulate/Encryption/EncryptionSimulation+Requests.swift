@@ -7,7 +7,7 @@ import MatrixEncryption
 extension EncryptionSimulation {
     // MARK: Syncs
 
-    /// Something is new for somebody: requests that wait are answered.
+    /// Answers pending requests of clients for which there is something new.
     func news() {
         for client in clients { sync(client) }
     }
@@ -59,7 +59,7 @@ extension EncryptionSimulation {
 
     // MARK: Requests of machines
 
-    /// Sends what the machine has to send.
+    /// Sends the machine's pending requests.
     func pump(_ client: EncryptionClient) {
         guard !client.isLoggedOut else { return }
         let life = client.life
@@ -99,7 +99,7 @@ extension EncryptionSimulation {
         }
     }
 
-    /// One request, as the schedule lets it go. What the device's process has asked for, only it is told.
+    /// Makes one request, subject to the schedule. Only the process that made it gets the answer.
     private func exchange<Answer: Sendable>(
         _ client: EncryptionClient, _ serve: @escaping @Sendable @NetworkActor () -> Answer,
         onAnswer: @escaping @Sendable @NetworkActor (Answer?) -> Void
@@ -130,7 +130,7 @@ extension EncryptionSimulation {
 
     // MARK: Messages
 
-    /// - Parameter isCalm: All is well, and everybody knows everything.
+    /// - Parameter isCalm: Whether there are no faults and everyone is up to date.
     func say(in room: Int, _ client: EncryptionClient, isCalm: Bool = false) {
         guard client.stored.rooms[room] != nil else { return }
         ledger.lastTransaction += 1
@@ -144,7 +144,7 @@ extension EncryptionSimulation {
         send(in: room, client)
     }
 
-    /// Sends the first message of the room that is not sent, once everybody has its key.
+    /// Sends the first pending message of the room, once all recipients have its key.
     func send(in room: Int, _ client: EncryptionClient) {
         guard !client.isLoggedOut, !client.sending.contains(room),
             let outgoing = client.stored.outgoing.first(where: { $0.room == room })
@@ -230,7 +230,7 @@ extension EncryptionSimulation {
         }
     }
 
-    /// It is sent, or never will be: its user has left the room.
+    /// Removes a message that was sent, or that never will be because its user has left the room.
     private func drop(_ outgoing: EncryptionClient.Outgoing, _ client: EncryptionClient) {
         client.waits[outgoing.room] = nil
         turn(client) { _, _, stored in stored.outgoing.removeAll { $0.transactionId == outgoing.transactionId } }
@@ -239,7 +239,7 @@ extension EncryptionSimulation {
 
     // MARK: Ratchets
 
-    /// No key of a ratchet is used for two messages.
+    /// Checks that no ratchet key is used for two messages.
     private func note(_ ciphertext: String, under key: String) {
         check(ledger.ratchets[key] ?? ciphertext == ciphertext, "a key is used twice: \(key)")
         ledger.ratchets[key] = ciphertext

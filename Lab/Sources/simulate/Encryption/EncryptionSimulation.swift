@@ -123,7 +123,7 @@ final class EncryptionSimulation: Simulation {
 
     private func verify(_ one: EncryptionClient, _ other: EncryptionClient) {
         for (client, device) in [(one, other), (other, one)] {
-            // From now on it gives that device what it is asked for, and asks it.
+            // From now on each device answers the other's requests, and sends requests to it.
             let isKnown = turn(client) { machine, turn in
                 guard
                     try machine.devices(of: device.address.user, &turn).contains(where: { $0.address == device.address }
@@ -157,7 +157,7 @@ final class EncryptionSimulation: Simulation {
         }
     }
 
-    /// Runs a step, and stores what comes of it with what else is to be stored.
+    /// Runs a step and stores its result, together with other data to store.
     @discardableResult
     func turn<Value>(
         _ client: EncryptionClient,
@@ -192,7 +192,7 @@ final class EncryptionSimulation: Simulation {
 
     // MARK: Reading
 
-    /// What has waited for keys that the step has brought.
+    /// Reads events whose keys the step has brought.
     private func readAgain(
         _ reader: DeviceAddress, _ machine: inout CryptoMachine, _ turn: inout CryptoTurn,
         _ stored: inout EncryptionClient.Stored
@@ -205,7 +205,7 @@ final class EncryptionSimulation: Simulation {
         }
     }
 
-    /// - Returns: Whether it could be read.
+    /// - Returns: Whether the event could be read.
     func read(
         _ event: EncryptedEvent, _ reader: DeviceAddress, _ machine: inout CryptoMachine, _ turn: inout CryptoTurn,
         _ stored: inout EncryptionClient.Stored
@@ -257,7 +257,7 @@ final class EncryptionSimulation: Simulation {
         }
     }
 
-    /// Also those try who were not told of it: who has left, or was logged out, may come by it.
+    /// Includes devices that did not get the event: one that left, or was logged out, may still obtain it.
     private func compare(_ client: EncryptionClient, _ event: EncryptedEvent, _ message: EncryptionLedger.Message) {
         statistics.count(.comparisons)
         let (mayRead, device) = (ledger.mayRead(message, client.address), client.address.device)
@@ -269,7 +269,7 @@ final class EncryptionSimulation: Simulation {
         case .failure(let failure):
             if !mayRead { statistics.count(.refusals) }
             let isTold = client.stored.told.contains(event.eventId) || ledger.calm[event.eventId] != nil
-            // Whoever is asked may not have it yet, and is not asked again.
+            // A device that is asked may not have the key yet, and is not asked again.
             let mustRead = message.mayBeRead(by: client.address) && isTold && !message.isIncomplete
             check(!mustRead || client.isLoggedOut, "\(device) cannot read \(event.eventId): \(failure)")
             check(!client.stored.read.contains(event.eventId), "\(device) has forgotten \(event.eventId)")

@@ -2,7 +2,7 @@ import Basics
 import CurlTransport
 import MatrixProtocol
 
-/// A process with one session: the loop in its driver, and the model, which begins with what the disk has.
+/// A process with one session: the loop in its driver, and the model, which starts from the disk's contents.
 @NetworkActor
 final class MatrixClient: Shell {
     nonisolated let driver: Driver<SyncLoop>
@@ -23,19 +23,19 @@ final class MatrixClient: Shell {
     }
 
     func carryOut(_ action: SyncLoop.Action) {
-        // A process that has ended does nothing any more.
+        // A process that has ended does nothing.
         if simulation?.client === self { simulation?.carryOut(action) }
     }
 }
 
-/// One request for `/sync`, from its making to the end of applying its answer.
+/// One request for `/sync`, from its creation until its answer is applied.
 @NetworkActor
 final class MatrixRequest {
     enum Phase {
         case sent, waiting, answered, applying
     }
 
-    /// Nil for one beside the loop.
+    /// `nil` for a request outside the loop.
     let poll: SyncLoop.Poll?
     let since: String?
     var phase = Phase.sent

@@ -1,7 +1,7 @@
 import Basics
 import MatrixProtocol
 
-/// A store that outlives processes. It knows as much of the timelines as the model asks for.
+/// A store that outlives processes. It keeps as much of the timelines as the model requests.
 final class MatrixDisk: MXStore {
     private struct Content: Sendable {
         var session = MXStoredSession()

@@ -1,12 +1,12 @@
 import Basics
 import MatrixProtocol
 
-/// What the session has ordered and told so far, as far as the invariants need it.
+/// The session's orders and notices so far, as needed by the invariants.
 struct MatrixLedger {
     struct Room {
-        /// The number of the event told last; nil before the first sync.
+        /// The number of the last delivered event; `nil` before the first sync.
         var lastNumber: Int?
-        /// A gap was told since.
+        /// Whether a gap was reported since.
         var mayJump = false
     }
 
@@ -14,16 +14,16 @@ struct MatrixLedger {
     var wantsToRun = false
     var isHeld = false
     var isClosed = false
-    /// It has given up, and may.
+    /// Whether the session has given up for a valid reason.
     var hasStopped = false
     var rooms = [Room](repeating: Room(), count: MatrixSchedule.rooms)
-    /// An answer was applied since the last `synced`.
+    /// Whether an answer was applied since the last `synced`.
     var hasApplied = false
-    /// The retry that was announced must not come before.
+    /// The earliest time for the announced retry.
     var retryDue: MonotonicInstant?
     var failures = FailureBounds()
     var runsSince: MonotonicInstant?
-    /// When requests were made, of the last ten seconds.
+    /// The times of the requests in the last ten seconds.
     var requests: [MonotonicInstant] = []
 
     mutating func asked() {

@@ -3,13 +3,13 @@ import MatrixProtocol
 import Realtime
 import Transport
 
-/// What is going to be done to one session.
+/// The planned events for one session.
 struct MatrixSchedule: Schedule {
-    /// What the application asks.
+    /// A call of the application.
     enum Call: Sendable {
         case start, pause, reconnect
         case hold(Bool)
-        /// One sync while it is paused.
+        /// One sync during a pause.
         case backgroundSync
     }
 
@@ -17,15 +17,15 @@ struct MatrixSchedule: Schedule {
         case call(Call)
         case publish(room: Int, count: Int)
         case homeserver(MatrixServer.Behaviour)
-        /// What is under way breaks.
+        /// Breaks the pending request.
         case cut
         case latency(Duration)
-        /// How long it takes to apply an answer and to store it.
+        /// The time to apply and store an answer.
         case applying(Duration)
         case store(fails: Bool)
-        /// The homeserver does not know its old tokens any more.
+        /// The homeserver forgets its old tokens.
         case streamReset
-        /// The process ends and begins anew, with what the store has.
+        /// The process ends, and a new one starts from the store.
         case restart
         case hint(isLost: Bool)
         case clockJump(Duration)
@@ -33,7 +33,7 @@ struct MatrixSchedule: Schedule {
 
     struct Options: Sendable {
         var configuration = SyncLoop.Configuration()
-        /// Whether a request that is given up ends at once, or a while later.
+        /// Whether a cancelled request ends at once rather than a while later.
         var cancelsAtOnce = true
     }
 

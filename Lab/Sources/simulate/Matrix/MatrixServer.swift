@@ -1,19 +1,19 @@
 import Basics
 import Transport
 
-/// A homeserver: rooms whose events are numbered, and the answers to `/sync`.
+/// A homeserver: rooms with numbered events, and the answers to `/sync`.
 struct MatrixServer {
-    /// How it meets requests.
+    /// How the homeserver treats requests.
     enum Behaviour: Sendable {
         case normal
         case unreachable
-        /// It never answers.
+        /// Never answers.
         case silent
         case failing
         case limiting(Duration)
         case unauthenticated
         case garbage
-        /// It does not wait for something to tell.
+        /// Does not wait for news.
         case impatient
     }
 
@@ -22,7 +22,7 @@ struct MatrixServer {
         case unknownToken
     }
 
-    /// Events of one room in an answer, at most.
+    /// Maximum events per room in an answer.
     static let timelineLimit = 5
 
     /// The room of each event, in order.
@@ -38,7 +38,7 @@ struct MatrixServer {
 
     mutating func reset() { epoch += 1 }
 
-    /// Whether there is something to tell.
+    /// Whether there is anything new.
     func hasNews(since token: String?) -> Bool {
         guard let token, let position = position(of: token) else { return true }
         return position < stream.count
@@ -61,7 +61,7 @@ struct MatrixServer {
         return .sync(Array(text.utf8))
     }
 
-    /// - Parameter count: Of events that are new.
+    /// - Parameter count: The number of new events.
     private func section(_ room: Int, _ count: Int) -> String {
         let told = min(count, Self.timelineLimit)
         let events = (counts[room] - told..<counts[room]).map { index in

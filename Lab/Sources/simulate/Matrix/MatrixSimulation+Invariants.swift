@@ -2,14 +2,14 @@ import Basics
 import MatrixProtocol
 import Realtime
 
-/// What must hold.
+/// The invariants.
 extension MatrixSimulation {
     func checkAlways() {
         guard ledger.isClosed else { return }
         check(nextDeadline == nil, "a deadline is left after the session is closed")
     }
 
-    // MARK: What is ordered
+    // MARK: Orders
 
     func inspect(_ action: SyncLoop.Action) {
         log("session: \(action)")
@@ -70,7 +70,7 @@ extension MatrixSimulation {
         ledger.retryDue = now + delay
     }
 
-    // MARK: What is told
+    // MARK: Notices
 
     func told(_ applied: SessionModel.Applied, _ response: SyncResponse) {
         ledger.hasApplied = true
@@ -100,7 +100,7 @@ extension MatrixSimulation {
         (ledger.rooms[room].lastNumber, ledger.rooms[room].mayJump) = (number, false)
     }
 
-    /// Events of a first sync are history: they are known, and not told.
+    /// Events of a first sync are history: they are known, but not delivered.
     private func beganAnew(_ response: SyncResponse) {
         statistics.count(.firstSyncs)
         for section in response.joined {

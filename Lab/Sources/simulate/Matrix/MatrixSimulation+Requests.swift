@@ -2,7 +2,7 @@ import Basics
 import CurlTransport
 import MatrixProtocol
 
-/// What the orders mean here, as `SyncDriver` and `SessionCore` carry them out.
+/// Carries out orders like `SyncDriver` and `SessionCore`.
 extension MatrixSimulation {
     func carryOut(_ action: SyncLoop.Action) {
         inspect(action)

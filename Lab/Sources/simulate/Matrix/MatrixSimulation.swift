@@ -3,7 +3,7 @@ import CurlTransport
 import MatrixProtocol
 import Transport
 
-/// One account: its session, which is restarted now and then, its disk, its homeserver.
+/// One account: its session, which is restarted now and then, its disk and its homeserver.
 @NetworkActor
 final class MatrixSimulation: Simulation {
     typealias Kind = MatrixKind
@@ -93,7 +93,7 @@ final class MatrixSimulation: Simulation {
         statistics.count(.restarts)
         request = nil
         (ledger.state, ledger.hasApplied, ledger.runsSince) = (.storeDataReady, false, nil)
-        // A new process has to learn anew that a homeserver is impatient.
+        // A new process has to learn again that a homeserver is impatient.
         ledger.requests = []
         ledger.asked()
         begin()

@@ -2,23 +2,24 @@ import Basics
 import PusherProtocol
 import Realtime
 
-/// What the application has asked for last, and how it behaves.
+/// The application's latest requests, and its behavior.
 struct Application {
     /// One subscription from `subscribe` to `unsubscribe`.
     struct Subscription {
         let channel: Int
         var isLive = true
         var isSubscribed = false
-        /// Events may have been missed since it was subscribed last; to be reported as a gap.
+        /// Whether events may have been missed since the last subscription, which must be reported as a gap.
         var isMissing = false
         var gapMustBeTold = false
-        /// The number of the event delivered last.
+        /// The number of the last delivered event.
         var lastNumber = 0
-        /// The next live event must be the one after the last.
+        /// Whether the next live event must directly follow the last one.
         var isContiguous = false
-        /// Events that waited for a key when a connection broke come after the gap was told: the jump is still ahead.
+        /// Expected jumps: events that waited for a key when a connection broke are delivered after the gap was
+        /// reported.
         var jumpsAhead = 0
-        /// Events reported as undecryptable.
+        /// Events that were reported as undecryptable.
         var lost: Set<Int> = []
     }
 
@@ -41,11 +42,11 @@ struct Application {
     var subscriptions: [EventRouter.ChannelID: Subscription] = [:]
     var callsFromCallbacks: [PusherSchedule.Call] = []
     var holds = 0
-    /// The sequence that is not read meanwhile.
+    /// The sequence that is not read during a hold.
     let reader = EventReader(.sequence, eventName: nil, channelName: nil)
     var lastClientEvent = 0
-    /// How long each callback takes; nil: for ever.
+    /// The duration of each callback; `nil` for callbacks that never return.
     var callbackDuration: Duration? = .zero
-    /// What the bindings have received and nobody has looked at yet.
+    /// Deliveries to the bindings that are not checked yet.
     let deliveries = Lock<[Delivery]>([])
 }

@@ -1,9 +1,9 @@
 import PusherProtocol
 import Realtime
 
-/// The callback queue: what waits to be told, and whether it is too much.
+/// The callback queue: pending notices, and whether there are too many.
 struct Callbacks {
-    /// One batch of notices, as far as it is not delivered.
+    /// The undelivered rest of each batch of notices.
     private var batches: [(notices: ArraySlice<ClientMachine.Notice>, count: Int)] = []
     private(set) var count = 0
     var isRunning = false
@@ -18,13 +18,13 @@ struct Callbacks {
         count += notices.count
     }
 
-    /// - Returns: The next notice, and whether it is the last of its batch.
+    /// - Returns: The next notice.
     mutating func popFirst() -> ClientMachine.Notice? {
         guard !batches.isEmpty else { return nil }
         return batches[0].notices.popFirst()
     }
 
-    /// Forgets the first batch if it is done. Only then its room is free.
+    /// Removes the first batch if it is finished, which frees its space.
     mutating func finishBatch() -> Bool {
         guard let first = batches.first, first.notices.isEmpty else { return false }
         count -= first.count
@@ -39,7 +39,7 @@ struct Callbacks {
 }
 
 extension ClientMachine.Notice {
-    /// The same with each event for itself, so that anything can happen between two of them.
+    /// The notice split into single events, so that anything can happen between two of them.
     var oneByOne: [ClientMachine.Notice] {
         guard case .events(let batch) = self else { return [self] }
         return batch.map { event, channel in

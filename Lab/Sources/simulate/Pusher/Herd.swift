@@ -2,7 +2,7 @@ import Basics
 import Realtime
 import Transport
 
-/// Ten thousand clients lose one server at once: how many come back in the same second?
+/// Ten thousand clients lose one server at once: how many return in the same second?
 enum Herd {
     private static let clients = 10_000
     private static let handshake = Duration.milliseconds(50)
@@ -10,9 +10,9 @@ enum Herd {
     /// How the server fails.
     private enum Failure {
         case refuses
-        /// Accepts and greets each client, and ends the connection 0.1 s later.
+        /// Accepts and greets each client, and resets the connection 0.1 s later.
         case greetsAndResets
-        /// Like that, but with a close code that asks clients to come back at once.
+        /// Like `greetsAndResets`, but with a close code that asks clients to return at once.
         case greetsAndCloses4200
 
         var disposition: ConnectionMachine.Disposition {
@@ -22,7 +22,7 @@ enum Herd {
             }
         }
 
-        /// From the greeting to the end; nil if there is no greeting.
+        /// The time from the greeting to the end; `nil` if there is no greeting.
         var life: Duration? {
             switch self {
             case .refuses: nil
@@ -33,12 +33,12 @@ enum Herd {
 
     private struct Result {
         var attempts = 0
-        /// In any second, and in any tenth of one.
+        /// The maximum in any second, and in any tenth of a second.
         var peak = 0
         var peakOfTenth = 0
-        /// In the last ten seconds of the outage, on average.
+        /// The average over the last ten seconds of the outage.
         var perSecondAtTheEnd = 0
-        /// Once the server is back.
+        /// The maximum after the server is back.
         var peakAfterReturn = 0
         var allBackAfter = 0.0
     }

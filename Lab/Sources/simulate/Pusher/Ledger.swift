@@ -3,42 +3,42 @@ import PusherProtocol
 import Realtime
 import Transport
 
-/// What the client has ordered and told so far, as far as the invariants need it.
+/// The client's orders and notices so far, as needed by the invariants.
 struct Ledger {
     var state = ConnectionState.disconnected
-    /// Since the last change of state.
+    /// The number since the last change of state.
     var connectionErrors = 0
-    /// The same, of `pusher:error` with a code that a close may repeat.
+    /// Like `connectionErrors`, but of `pusher:error` with a code that a close may repeat.
     var announcements = 0
-    /// Of the last of them; a close right after it is not reported once more.
+    /// The code of the last announcement; a close right after it is not reported again.
     var announcedCode: Int?
     var isLastFrameAnError = false
-    /// Received, and not told yet: neither by themselves nor with a close.
+    /// Received errors that are not reported yet, neither by themselves nor with a close.
     var untoldErrors = 0
-    /// The application has asked to end what there is.
+    /// Whether the application has asked to end the connection.
     var isEndAsked = false
-    /// The client is shut down, and what was on its way then is done.
+    /// Whether the client is shut down, with all earlier work done.
     var isEndCarriedOut = false
-    /// The client has given up, and may.
+    /// Whether the client has given up for a valid reason.
     var hasStopped = false
-    /// The retry that was announced must not come before.
+    /// The earliest time for the announced retry.
     var retryDue: MonotonicInstant?
     var lastURL = ""
     var connectedAt: MonotonicInstant?
     var failures = FailureBounds()
 
-    /// Attempts to subscribe, by channel name, and those that were reported as failed.
+    /// Subscription attempts by channel name, and those that were reported as failed.
     var attempts: [String: Int] = [:]
     private var failedAttempts: [String: Int] = [:]
     private(set) var areFailuresPlausible = true
     var failedSubscriptions: Set<EventRouter.ChannelID> = []
-    /// Of readers that were reported as too slow, those that still are.
+    /// The number of readers reported as too slow that still are.
     var reportedHolds = 0
     var undecryptable = 0
     var undecryptableErrors = 0
     var malformedMessages = 0
     var malformedErrors = 0
-    /// By channel, of the one sent last.
+    /// By channel, the number of the last event sent.
     var clientEvents: [String: Int] = [:]
     var clientEventTimes: [MonotonicInstant] = []
 
@@ -48,7 +48,7 @@ struct Ledger {
         hasStopped = false
     }
 
-    /// The network is said to have returned: the next attempt need not wait.
+    /// The network was reported as back: the next attempt need not wait.
     mutating func hinted() {
         retryDue = nil
     }

@@ -2,7 +2,7 @@ import Basics
 import CurlTransport
 import Transport
 
-/// One network connection between client and server, with what is on its way in both directions.
+/// One network connection between client and server, with the data in transit in both directions.
 @NetworkActor
 final class Link {
     enum Downstream {
@@ -25,7 +25,7 @@ final class Link {
 
     let number: Int
     let reception: PusherSchedule.Connecting
-    /// Of schedules that go through the bytes.
+    /// Set in schedules that use bytes.
     var machine: WebSocketMachine?
     var peer = WebSocketPeer()
     var down: [(arrival: MonotonicInstant, content: Downstream)] = []
@@ -34,7 +34,7 @@ final class Link {
     var lastUp: MonotonicInstant
     var clientEnd = ClientEnd.connecting
     var isServerEndOpen = false
-    /// Nothing comes through, and nobody is told.
+    /// Whether all data is silently lost.
     var isBlackHole = false
     var isReadingPaused = false
     var openedAt: MonotonicInstant
@@ -48,7 +48,7 @@ final class Link {
         openedAt = now
     }
 
-    /// Loses what has not arrived yet, but for the first `count` pieces and a part of the next.
+    /// Drops data in transit except for the first `count` pieces and a part of the next.
     func cut(keeping count: Int, bytes: (Int) -> Int, now: MonotonicInstant) {
         let arrived = down.prefix { $0.arrival <= now }.count
         let rest = down.dropFirst(arrived)
@@ -60,7 +60,7 @@ final class Link {
         up = up.filter { $0.arrival <= now }
     }
 
-    /// What has arrived, as far as one read takes it.
+    /// Returns data that has arrived, up to the limit of one read.
     func read(atMost count: Int, now: MonotonicInstant) -> [Downstream] {
         let ready = down.prefix(count).prefix { $0.arrival <= now }.count
         defer { down.removeFirst(ready) }

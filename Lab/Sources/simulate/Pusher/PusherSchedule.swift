@@ -3,9 +3,9 @@ import PusherProtocol
 import Realtime
 import Transport
 
-/// What is going to be done to one client, and under which options. Made from a seed; steps can be left out.
+/// The planned events for one client, and its options. Made from a seed; steps can be omitted.
 struct PusherSchedule: Schedule {
-    /// What the application asks.
+    /// A call of the application.
     enum Call: Sendable {
         case connect, disconnect, move, shutDown, signIn
         case subscribe(Int)
@@ -16,7 +16,7 @@ struct PusherSchedule: Schedule {
 
     enum Happening: Sendable {
         case call(Call)
-        /// The next callback does this.
+        /// Makes the call from the next callback.
         case callFromCallback(Call)
         case publish(Int, count: Int)
         case rotateKey(Int)
@@ -26,9 +26,9 @@ struct PusherSchedule: Schedule {
         case serverError(code: Int?)
         case serverPing
         case garbage(Garbage)
-        /// The connection breaks, in the middle of what is on its way.
+        /// The connection breaks, in the middle of data in transit.
         case cut
-        /// Nothing comes through any more, and nobody is told.
+        /// All data is silently lost from now on.
         case blackHole
         case restart(down: Duration)
         case connecting(Connecting)
@@ -36,7 +36,7 @@ struct PusherSchedule: Schedule {
         case authorization(AuthBehaviour)
         case hint(isLost: Bool)
         case clockJump(Duration)
-        /// How long the application takes for each callback; nil: for ever.
+        /// The duration of each callback; `nil` for callbacks that never return.
         case callbacks(each: Duration?)
     }
 
@@ -44,7 +44,7 @@ struct PusherSchedule: Schedule {
         case notJSON, binary, unknownChannel, unknownInternal, staleSuccess
     }
 
-    /// How the server meets new connections.
+    /// How the server treats new connections.
     enum Connecting: Sendable {
         case normal, refused, slow, blackHole, silent, garbage, noActivityTimeout
         case error(code: Int)
@@ -57,13 +57,13 @@ struct PusherSchedule: Schedule {
     struct Options: Sendable {
         var configuration = ClientMachine.Configuration()
         var usesTLS = true
-        /// Bytes through the real WebSocket machine, rather than messages.
+        /// Whether bytes pass through the real WebSocket machine, instead of messages.
         var isBytewise = false
-        /// Callbacks run on the I/O thread.
+        /// Whether callbacks run on the I/O thread.
         var isInline = false
-        /// Authorizations are made by the client itself, at once.
+        /// Whether the client makes authorizations itself, at once.
         var signsInline = false
-        /// An authorization that is cancelled may answer all the same.
+        /// Whether a cancelled authorization may still answer.
         var authAnswersInSpiteOfCancel = false
         var maximumQueuedEvents = 10_000
     }
@@ -155,7 +155,7 @@ struct PusherSchedule: Schedule {
 }
 
 extension PusherSchedule.Happening {
-    /// The same on another channel.
+    /// The same event on another channel.
     fileprivate func on(_ channel: Int) -> Self {
         switch self {
         case .call(let call): .call(call.on(channel))

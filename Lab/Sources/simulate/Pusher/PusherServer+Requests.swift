@@ -14,7 +14,7 @@ extension PusherServer.Request {
         }
     }
 
-    /// Reads a frame's text. Nil if it is none that a client may send.
+    /// Parses a frame's text. Returns `nil` if a client may not send it.
     init?(text: String) {
         guard let object = JSON.object(text), let event = object["event"] as? String else { return nil }
         let data = object["data"] as? [String: Any] ?? [:]

@@ -2,9 +2,9 @@ import Basics
 import PusherProtocol
 import Realtime
 
-/// What a correct server knows and answers. It outlives its connections.
+/// The state and the answers of a correct server. It outlives its connections.
 struct PusherServer {
-    /// What a client sent.
+    /// A message of a client.
     enum Request {
         case ping, pong
         case subscribe(String, auth: String?, channelData: String?)
@@ -15,20 +15,20 @@ struct PusherServer {
 
     struct Connection {
         let socketID: SocketID
-        /// With the user id, on presence channels.
+        /// By channel, with the user ID on presence channels.
         var subscriptions: [String: String?] = [:]
         var user: String?
-        /// Channels whose subscription was refused: what the client thinks of them is its own affair.
+        /// Channels whose subscription was refused: the client may treat them as it likes.
         var refused: Set<String> = []
         var lastClientEvent: [String: Int] = [:]
     }
 
     struct Channel {
-        /// Of the event published last; events are numbered.
+        /// The number of the last published event.
         var number = 0
         var cached: String?
         var keyVersion = 1
-        /// Members over other connections.
+        /// Members on other connections.
         var peers: Set<String> = []
     }
 
@@ -38,7 +38,7 @@ struct PusherServer {
     private(set) var connections: [Int: Connection] = [:]
     private(set) var channels: [String: Channel] = [:]
     private var lastSocket = 0
-    /// What is for which connection, in order.
+    /// Pending frames with their connections, in order.
     var outbox: [(link: Int, frame: String)] = []
     /// Requests that a correct client never sends.
     var complaints: [String] = []
@@ -184,7 +184,7 @@ struct PusherServer {
         send(#"{"event":"pusher:error","data":{"code":null,"message":"\#(message)"}}"#, link)
     }
 
-    // MARK: What others do
+    // MARK: Other clients
 
     mutating func publish(_ channel: String, nonce: [UInt8]) {
         channels[channel, default: Channel()].number += 1
@@ -202,7 +202,7 @@ struct PusherServer {
         channels[channel, default: Channel()].keyVersion += 1
     }
 
-    /// Another user comes to a presence channel, or leaves it.
+    /// Another user joins or leaves a presence channel.
     mutating func peer(_ user: String, on channel: String, joins: Bool) {
         guard joins != members(of: channel).contains(user) else { return }
         if joins {

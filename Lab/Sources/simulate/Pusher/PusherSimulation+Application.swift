@@ -3,7 +3,7 @@ import CurlTransport
 import PusherProtocol
 import Realtime
 
-/// Calls of the application, and its callbacks.
+/// The application's calls and callbacks.
 extension PusherSimulation {
     func make(_ asked: PusherSchedule.Call) {
         guard !application.isShutDown else { return }
@@ -153,7 +153,7 @@ extension PusherSimulation {
         return true
     }
 
-    /// As `ClientCore` delivers it.
+    /// Delivers a notice like `ClientCore`.
     private func tell(_ notice: ClientMachine.Notice) {
         check(!application.isShutDown, "a callback runs after the client is gone")
         switch notice {
@@ -178,7 +178,7 @@ extension PusherSimulation {
     private func tell(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
         let route = router.route(of: event, on: channel)
         for binding in route.global + route.bound {
-            // A binding that ran before may have unsubscribed.
+            // An earlier binding may have unsubscribed.
             if let channel, !router.hasChannel(channel) { return }
             binding.handler(event)
             for delivery in application.deliveries.withLock({ list in

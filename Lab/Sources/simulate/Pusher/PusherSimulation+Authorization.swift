@@ -14,7 +14,7 @@ extension PusherSimulation {
         }
         authorizations.insert(request.id)
         check(
-            authorizations.count <= schedule.options.configuration.maximumAuthRequests + 1,  // one for the user
+            authorizations.count <= schedule.options.configuration.maximumAuthRequests + 1,  // one more for the user
             "\(authorizations.count) authorizations are under way")
         var socketID = request.socketID
         if case .forOldSocket = authBehaviour, let old = server.oldSockets.first { socketID = old }
@@ -46,7 +46,7 @@ extension PusherSimulation {
         }
     }
 
-    /// Comes as the endpoint behaves at the moment.
+    /// Answers according to the endpoint's current behavior.
     private func answer<Answer: Sendable>(
         _ answer: Result<Answer, AuthFailure>,
         _ give: @escaping @Sendable @NetworkActor (Result<Answer, AuthFailure>) -> Void

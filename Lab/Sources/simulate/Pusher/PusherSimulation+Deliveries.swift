@@ -2,7 +2,7 @@ import CurlTransport
 import PusherProtocol
 import Realtime
 
-/// What the application may rely on: order, completeness, and silence after `unsubscribe`.
+/// Guarantees for the application: order, completeness, and silence after `unsubscribe`.
 extension PusherSimulation {
     func received(_ delivery: Application.Delivery) {
         check(!application.isShutDown, "an event is delivered after the client is gone")
@@ -30,7 +30,7 @@ extension PusherSimulation {
                 "kept event \(number) of \(name) comes after others")
         } else if subscription.isContiguous {
             var expected = subscription.lastNumber + 1
-            // A kept copy may be reported lost while the event itself waits for its key, and comes.
+            // A kept copy may be reported as lost while the event itself is pending for its key, and arrives later.
             while expected < number, subscription.lost.contains(expected) { expected += 1 }
             if number > expected, subscription.jumpsAhead > 0 {
                 subscription.jumpsAhead -= 1
@@ -63,7 +63,7 @@ extension PusherSimulation {
     func gapTold(_ id: EventRouter.ChannelID) {
         guard var subscription = application.subscriptions[id] else { return }
         let name = PusherSchedule.channels[subscription.channel]
-        // A late answer to an earlier attempt leaves a gap before the answer to the later one.
+        // A late answer to an earlier attempt causes a gap before the answer to the later one.
         check(subscription.isMissing || ledger.attempts[name] ?? 0 > 1, "a gap of \(name) where nothing was missed")
         subscription.isMissing = false
         subscription.gapMustBeTold = false
@@ -124,6 +124,6 @@ extension PusherSimulation {
 }
 
 extension RealtimeEvent {
-    /// Of a numbered event.
+    /// The number of a numbered event.
     var number: Int? { eventName.hasPrefix("e") ? Int(eventName.dropFirst()) : nil }
 }

@@ -4,7 +4,7 @@ import PusherProtocol
 import Realtime
 import Transport
 
-/// What must hold after every step.
+/// The invariants after every step.
 extension PusherSimulation {
     private var options: ClientMachine.Configuration { schedule.options.configuration }
 
@@ -17,7 +17,7 @@ extension PusherSimulation {
         check(nextDeadline == nil, "a deadline is left after the client is gone")
     }
 
-    /// When nothing is left to be carried out.
+    /// Checks the state when no work is left.
     private func checkAtRest() {
         if application.isShutDown { ledger.isEndCarriedOut = true }
         guard isInspectionDue else { return }
@@ -38,7 +38,7 @@ extension PusherSimulation {
         }
     }
 
-    // MARK: What is ordered
+    // MARK: Orders
 
     func inspect(_ action: ClientMachine.Action) {
         switch action {
@@ -47,7 +47,7 @@ extension PusherSimulation {
             statistics.count(.opens)
             check(!ledger.isEndCarriedOut, "a transport is opened after the client is gone")
             check(!ledger.hasStopped, "a transport is opened though the last end forbids it")
-            // The machine counts from its decision, which is told a moment later.
+            // The machine counts from its decision, which is reported a moment later.
             if let due = ledger.retryDue { check(now + .milliseconds(1) >= due, "a retry comes before its time") }
             ledger.lastURL = url
             ledger.clientEventTimes = []
@@ -67,7 +67,7 @@ extension PusherSimulation {
             check(number > ledger.clientEvents[channel.string] ?? 0, "client events of \(channel) change their order")
             ledger.clientEvents[channel.string] = number
             guard let limit = options.clientEventRateLimit else { return }
-            // The machine counts from its decision, which is carried out a moment later: on the other side of a clock jump
+            // The machine counts from its decision, which is carried out a moment later: after a clock jump in between,
             // it may be long ago.
             if let lastClockJump = stage.lastClockJump, now - lastClockJump < .milliseconds(1) { return }
             ledger.clientEventTimes.removeAll { now - $0 >= .milliseconds(999) }
@@ -79,7 +79,7 @@ extension PusherSimulation {
         }
     }
 
-    // MARK: What is told
+    // MARK: Notices
 
     func inspect(_ notice: ClientMachine.Notice) {
         log("told: \(notice)")
@@ -192,17 +192,17 @@ extension PusherSimulation {
         ledger.retryDue = now + delay
     }
 
-    /// - Parameter old: The state in which `code` came.
+    /// - Parameter old: The state in which `code` arrived.
     func checkForbidden(code: Int, from old: ConnectionState, to machine: ClientMachine) {
-        // Who has just asked to move has left that transport already.
+        // A client that has just asked to move has already left that transport.
         guard old == .connecting || old == .connected, !ledger.isEndAsked, code != 4000,
             Ledger.forbidsRetry(code, usesTLS: machine.endpoint.usesTLS)
         else { return }
         check(machine.connectionState == .disconnected, "it does not stop after \(code)")
     }
 
-    /// Counts what must be reported as malformed. The client may have left the transport a moment ago: what it still
-    /// brings until it is dropped is nobody's.
+    /// Counts messages that must be reported as malformed. The client may have just left the transport: messages that
+    /// arrive before it is dropped are ignored.
     func expect(_ messages: WebSocketMessages, from id: ConnectionMachine.TransportID) {
         guard machine.isReceiving(from: id) else { return }
         var isEstablished = machine.socketID != nil

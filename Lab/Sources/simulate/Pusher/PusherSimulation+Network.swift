@@ -61,7 +61,7 @@ extension PusherSimulation {
         }
     }
 
-    // MARK: Towards the client
+    // MARK: To the client
 
     func sendServerFrames() {
         guard !server.outbox.isEmpty else { return }
@@ -76,7 +76,7 @@ extension PusherSimulation {
         sendDown(bytes: WebSocketPeer.frame(1, Array(text.utf8)), on: link)
     }
 
-    /// Cut anywhere.
+    /// Sends bytes, split at any point.
     func sendDown(bytes: [UInt8], on link: Link) {
         guard random.chance(30), bytes.count > 2 else { return sendDown(.bytes(bytes), on: link) }
         let middle = 1 + random.below(bytes.count - 1)
@@ -104,7 +104,7 @@ extension PusherSimulation {
         link.isServerEndOpen = false
     }
 
-    /// The connection breaks; the server needs a while to notice.
+    /// Breaks the connection; the server needs a while to notice.
     func cut(_ link: Link) {
         log("  connection \(link.number) breaks")
         link.cut(
@@ -127,10 +127,10 @@ extension PusherSimulation {
         link.isServerEndOpen = false
     }
 
-    /// The connection that the server believes to have with the client.
+    /// The connection that the server believes to be live.
     var liveLink: Link? { links.last { $0.isServerEndOpen && !$0.isBlackHole } }
 
-    // MARK: Towards the server
+    // MARK: To the server
 
     func sendUp(_ content: Link.Upstream, on link: Link) {
         guard !link.isBlackHole else { return }

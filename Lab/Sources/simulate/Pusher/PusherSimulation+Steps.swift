@@ -85,7 +85,7 @@ extension PusherSimulation {
 
     // MARK: The calm
 
-    /// From now on nothing is wrong, except for what has happened already.
+    /// Ends all faults; those that have already happened keep their effects.
     func heal() {
         log("nothing goes wrong any more")
         connecting = .normal
@@ -97,7 +97,7 @@ extension PusherSimulation {
         after(.seconds(420)) { [unowned self] in insist() }
     }
 
-    /// Long enough for every time-out and every wait before a retry. Then the application asks again for what failed.
+    /// Runs after the longest possible time-out and retry wait. The application then retries everything that failed.
     func insist() {
         compareConnection()
         guard !application.isShutDown else { return after(.seconds(100)) { [unowned self] in stage.isOver = true } }

@@ -4,7 +4,7 @@ import PusherProtocol
 import Realtime
 import Transport
 
-/// What the orders mean here, as `ClientCore` and `WebSocketConnection` carry them out.
+/// Carries out orders like `ClientCore` and `WebSocketConnection`.
 extension PusherSimulation {
     func carryOut(_ action: ClientMachine.Action) {
         isInspectionDue = true
@@ -85,7 +85,7 @@ extension PusherSimulation {
         handle { machine, now in machine.transportOpened(id, now: now) }
     }
 
-    /// The transport is gone by itself.
+    /// The transport has ended by itself.
     func ended(_ link: Link, _ closure: WebSocketClosure) {
         guard link.clientEnd != .gone else { return }
         release(link)

@@ -13,26 +13,27 @@ final class PusherSimulation: Simulation, Shell {
     let stage: Stage
     var statistics = Statistics<PusherKind>()
 
-    // The client, as its shell holds it.
+    // The client in its shell.
     nonisolated let driver: Driver<ClientMachine>
     var router = EventRouter()
     var links: [Link] = []
     var transport: (id: ConnectionMachine.TransportID, link: Link)?
     var authorizations: Set<AuthRequestID> = []
     var callbacks = Callbacks()
-    /// What is told of a turn comes before what is ordered in it, though it may follow from that: it is looked at last.
+    /// Notices of a turn are delivered before its orders run, although they may follow from them, so they are checked
+    /// last.
     var told: [ClientMachine.Notice] = []
-    /// Something was carried out since its outcome was looked at.
+    /// Whether work was carried out since the last check of its outcome.
     var isInspectionDue = false
 
-    // Its surroundings.
+    // The client's environment.
     var server = PusherServer()
     var serverIsDownUntil: MonotonicInstant
     var connecting = PusherSchedule.Connecting.normal
     var latency = Duration.zero
     var authBehaviour = PusherSchedule.AuthBehaviour.normal
 
-    // The application, and what it may expect.
+    // The application and its guarantees.
     var application = Application()
     var ledger = Ledger()
 

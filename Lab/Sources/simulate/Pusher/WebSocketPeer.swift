@@ -1,7 +1,7 @@
 import CLibcrypto
 import Foundation
 
-/// The server's side of a WebSocket, for schedules that go through the bytes (RFC 6455).
+/// The server's side of a WebSocket, for schedules that use bytes (RFC 6455).
 struct WebSocketPeer {
     enum Received {
         case handshake(answer: [UInt8])

@@ -1,35 +1,35 @@
 import Basics
 import Realtime
 
-/// What the machine has ordered and told so far, as far as the invariants need it.
+/// The machine's orders and notices so far, as needed by the invariants.
 struct PydioLedger {
     var state = ConnectionState.disconnected
     var wantsToRun = false
     var isHeld = false
     var readerHolds = 0
     var isClosed = false
-    /// It has given up, and may.
+    /// Whether the machine has given up for a valid reason.
     var hasStopped = false
 
-    /// The workspace as the application knows it: what there was at first, and all that was told since.
+    /// The workspace as known to the application: its first contents and all reported changes.
     var mirror: [String: Int]?
-    /// Changes up to this one may have been in the first listing.
+    /// The newest change that the first listing may have included.
     var baseline = 0
-    /// The number of the change that was told last, as it happened.
+    /// The number of the last change that was reported as it happened.
     var lastTold = 0
-    /// A gap was told, and what is known has not caught up since.
+    /// Whether a gap was reported, and the mirror has not caught up since.
     var mayJump = false
-    /// The last thing that was told is a gap.
+    /// Whether the last notice was a gap.
     var isAfterGap = false
-    /// The log began anew, and what was in it was lost.
+    /// Whether the log has started over and lost its entries.
     var owesGap = false
     var lastSequence: Int64 = 0
 
-    /// The retry that was announced must not come before.
+    /// The earliest time for the announced retry.
     var retryDue: MonotonicInstant?
     var failures = FailureBounds()
     var connectedAt: MonotonicInstant?
-    /// When requests were made, of the last ten seconds.
+    /// The times of the requests in the last ten seconds.
     var requests: [MonotonicInstant] = []
 
     mutating func asked() {

@@ -3,43 +3,43 @@ import PydioProtocol
 import Realtime
 import Transport
 
-/// What is going to be done to one workspace that is watched.
+/// The planned events for one watched workspace.
 struct PydioSchedule: Schedule {
-    /// What the application asks.
+    /// A call of the application.
     enum Call: Sendable {
         case start, pause, check
         case hold(Bool)
         case holdForReader, releaseForReader
     }
 
-    /// How the server meets requests.
+    /// How the server treats requests.
     enum Behaviour: Sendable {
         case normal
         case unreachable
-        /// It never answers.
+        /// Never answers.
         case silent
         case failing
-        /// It does what it is asked, and the answer is lost.
+        /// Carries out requests, and loses the answers.
         case losingAnswers
         case unauthenticated
-        /// Only the log of changes cannot be read.
+        /// Only the log of changes is unreadable.
         case withoutFeed
     }
 
-    /// How it meets WebSockets.
+    /// How the server treats WebSockets.
     enum SocketBehaviour: Sendable {
         case normal, refusing, silent
-        /// It closes them once they are open.
+        /// Closes them once they are open.
         case closing
     }
 
     enum Happening: Sendable {
         case call(Call)
-        /// Others change something.
+        /// Other clients make changes.
         case change(count: Int)
         case requests(Behaviour)
         case sockets(SocketBehaviour)
-        /// What is under way breaks.
+        /// Breaks the pending request.
         case cut
         case latency(Duration)
         case socketLatency(Duration)
@@ -48,9 +48,9 @@ struct PydioSchedule: Schedule {
         case socketGarbage
         /// The session ends, and with it the mailbox and the WebSocket; the next request logs in again.
         case sessionLost
-        /// The same, and a WebSocket lives on.
+        /// Like `sessionLost`, but a WebSocket stays open.
         case mailboxLost
-        /// The log begins anew.
+        /// The log starts over.
         case feedReset
         case hint(isLost: Bool)
         case clockJump(Duration)
@@ -59,11 +59,11 @@ struct PydioSchedule: Schedule {
     struct Options: Sendable {
         var loop = WorkspaceLoop.Configuration()
         var services = WorkspaceServices()
-        /// Whether a request that is given up ends at once, or a while later.
+        /// Whether a cancelled request ends at once rather than a while later.
         var cancelsAtOnce = true
-        /// A new mailbox begins with messages that wait for others.
+        /// Whether a new mailbox begins with messages pending for others.
         var newMailboxesHaveOldMessages = false
-        /// Messages of a WebSocket may come in parts.
+        /// Whether WebSocket messages may arrive in parts.
         var splitsFrames = false
     }
 

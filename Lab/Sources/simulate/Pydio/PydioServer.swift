@@ -3,8 +3,8 @@ import Foundation
 import PydioProtocol
 import Transport
 
-/// What a server knows of one workspace and of one client. Each change has a number, which is the size of the file that
-/// it leaves.
+/// The server's state for one workspace and one client. Each change has a number, which is the size of the resulting
+/// file.
 struct PydioServer {
     struct Change {
         var kind: PydioLoggedChange.Kind
@@ -19,18 +19,18 @@ struct PydioServer {
         var lastUsed: MonotonicInstant
     }
 
-    /// A mailbox that is not consumed for so long is gone.
+    /// The time after which an unread mailbox is discarded.
     static let mailboxLife = Duration.seconds(600)
 
     private(set) var files: [String: Int] = ["/f0": -1, "/f1": -1]
-    /// After each change, from 0.
+    /// The contents after each change, from 0.
     private(set) var history: [[String: Int]] = [["/f0": -1, "/f1": -1]]
     private(set) var changes: [Change] = []
     private(set) var generation = 1
     private var mailbox: Mailbox?
-    /// The number of the last change that is in no log any more.
+    /// The number of the last change that is no longer in a log.
     private(set) var logStart = 0
-    /// What the log counts from. One that begins anew is behind the one before, so that it can be recognised.
+    /// The number at which the log starts. A restarted log has lower numbers, so that it can be recognized.
     private var logBase = 1_000_000
     let newMailboxesHaveOldMessages: Bool
 
@@ -40,7 +40,7 @@ struct PydioServer {
 
     var hasMailbox: Bool { mailbox != nil }
 
-    // MARK: What others do
+    // MARK: Other clients
 
     mutating func change(_ random: inout Random) -> Change? {
         let number = changes.count + 1

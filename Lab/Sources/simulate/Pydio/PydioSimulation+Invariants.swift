@@ -2,7 +2,7 @@ import Basics
 import PydioProtocol
 import Realtime
 
-/// What must hold.
+/// The invariants.
 extension PydioSimulation {
     func checkAlways() {
         guard ledger.isClosed else { return }
@@ -11,7 +11,7 @@ extension PydioSimulation {
 
     private var readsFeed: Bool { schedule.options.services.hasFeed && schedule.options.loop.usesFeed }
 
-    // MARK: What is ordered
+    // MARK: Orders
 
     func inspect(_ action: WorkspaceMachine.Action) {
         log("machine: \(action)")
@@ -88,9 +88,9 @@ extension PydioSimulation {
         ledger.retryDue = now + delay
     }
 
-    // MARK: What is told
+    // MARK: Notices
 
-    /// An answer counts that says what there is.
+    /// Takes the answer as the known contents if it lists them.
     func known(_ request: WorkspaceMachine.Request, _ files: [String: Int], _ number: Int) {
         switch request.step {
         case .list(.base): begin(with: files, number)
@@ -134,7 +134,7 @@ extension PydioSimulation {
         }
     }
 
-    /// Of the change behind an event.
+    /// The number of the change behind an event.
     private func number(of event: PydioEvent, _ path: String) -> Int? {
         if let size = event.size, event.name != PydioEventName.nodeDeleted { return Int(size) }
         let next = server.changes.indices.first { index in
@@ -143,7 +143,7 @@ extension PydioSimulation {
         return next.map { $0 + 1 }
     }
 
-    /// A change is told as it happened: after those before, without a hole that no gap explains.
+    /// Checks that a change reported as it happened follows the earlier ones, without a hole that no gap explains.
     private func happened(_ number: Int, _ mirror: [String: Int]) {
         check(number > ledger.lastTold, "change \(number) comes again, or out of order")
         ledger.lastTold = number

@@ -2,7 +2,7 @@ import Basics
 import CurlTransport
 import PydioProtocol
 
-/// One request, as the client sees it.
+/// One request, from the client's view.
 @NetworkActor
 final class PydioExchange {
     enum End {
@@ -17,7 +17,7 @@ final class PydioExchange {
     }
 }
 
-/// What the orders mean here, as `WorkspaceDriver` carries them out.
+/// Carries out orders like `WorkspaceDriver`.
 extension PydioSimulation {
     func carryOut(_ action: WorkspaceMachine.Action) {
         inspect(action)
@@ -38,13 +38,13 @@ extension PydioSimulation {
         check(request == nil, "a request is made while another is under way")
         let new = PydioExchange(ordered)
         request = new
-        // What is on its way arrives, whether its sender has given it up or not.
+        // A request in transit arrives even if it was cancelled.
         reachServer { [unowned self] in arrived(new) }
         after(.seconds(60)) { [unowned self] in end(new, .failed(.timedOut)) }
     }
 
-    /// Requests arrive in the order in which they were made. If one that was given up came after later ones and emptied the
-    /// mailbox, nothing would tell the client: the protocol knows no numbers.
+    /// Requests arrive in the order in which they were made. If a cancelled one arrived after later ones and emptied
+    /// the mailbox, the client could not notice: the protocol has no numbers.
     private func reachServer(_ body: @escaping @NetworkActor () -> Void) {
         lastArrival = max(lastArrival, now + latency + random.seconds(0.001...0.02))
         stage.loop.add(at: lastArrival, body)

@@ -4,22 +4,22 @@ import PydioProtocol
 import Realtime
 import Transport
 
-/// One WebSocket, at both ends.
+/// Both ends of one WebSocket.
 @NetworkActor
 final class PydioSocket {
     let id: ConnectionMachine.TransportID
     var isRegistered = false
-    /// Nothing comes through any more, and nobody is told.
+    /// Whether all data is silently lost.
     var isSilent = false
     var isPaused = false
     var lastArrival: MonotonicInstant
-    /// What has arrived while it was paused.
+    /// Data that has arrived during a pause.
     var waiting: [Arrival] = []
     var pingCount = 0
 
     enum Arrival {
         case message(WebSocketMessage)
-        /// The answer to the ping of this number.
+        /// The answer to the ping with this number.
         case pong(Int)
     }
 
@@ -36,7 +36,7 @@ extension PydioSimulation {
         socket = new
         switch socketBehaviour {
         case .normal:
-            // It is registered, and a ping is sent behind that.
+            // It is registered, and a ping follows.
             after(socketLatency + random.seconds(0.001...0.02)) { [unowned self] in
                 guard socket === new, !new.isSilent else { return }
                 new.isRegistered = true
@@ -47,7 +47,7 @@ extension PydioSimulation {
         }
     }
 
-    /// Nothing is sent before the connection is open, as `WebSocketMachine` has it.
+    /// Sends a ping once the connection is open, like `WebSocketMachine`.
     func ping(_ socket: PydioSocket) {
         guard socket.isRegistered else { return }
         socket.pingCount += 1
@@ -81,7 +81,7 @@ extension PydioSimulation {
             statistics.count(.socketMessages)
             handle { machine, now in machine.socketReceived(WebSocketMessages([message]), from: socket.id, now: now) }
         case .pong(let number):
-            // That of an older ping is not told; it shows that the peer lives.
+            // An answer to an older ping is not reported, but shows that the peer is alive.
             let isNewest = number == socket.pingCount
             handle { machine, now in
                 if isNewest {
@@ -99,7 +99,7 @@ extension PydioSimulation {
         after(.zero) { [unowned self] in readWaiting(on: pausing) }
     }
 
-    /// In the order in which it came.
+    /// Reads in the order of arrival.
     private func readWaiting(on reading: PydioSocket) {
         while socket === reading, !reading.isPaused, !reading.waiting.isEmpty {
             received(reading.waiting.removeFirst(), on: reading)

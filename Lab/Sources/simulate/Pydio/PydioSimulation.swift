@@ -4,7 +4,7 @@ import PydioProtocol
 import Realtime
 import Transport
 
-/// One workspace that is watched, with its server, its requests and its WebSockets.
+/// One watched workspace, with its server, its requests and its WebSockets.
 @NetworkActor
 final class PydioSimulation: Simulation, Shell {
     typealias Kind = PydioKind
@@ -20,7 +20,7 @@ final class PydioSimulation: Simulation, Shell {
     var behaviour = PydioSchedule.Behaviour.normal
     var socketBehaviour = PydioSchedule.SocketBehaviour.normal
     var latency = Duration.milliseconds(5)
-    /// When the newest request comes to the server.
+    /// The time at which the newest request reaches the server.
     var lastArrival = MonotonicInstant(nanoseconds: 0)
     var socketLatency = Duration.milliseconds(5)
     let reader = EventReader(.sequence, eventName: nil, channelName: nil)

@@ -4,20 +4,20 @@ import RelayProtocol
 struct RelayBucket {
     private(set) var revision: UInt64 = 0
     private(set) var heartbeats: [RelayID: (heartbeat: Heartbeat, revision: UInt64)] = [:]
-    /// The records of each slot, the newest last.
+    /// The records of each slot, newest last.
     private var records: [Slot: [(record: SlotRecord, revision: UInt64, messageID: String)]] = [:]
     private var messageIDs: Set<String> = []
-    /// What was lost last of each slot.
+    /// The last lost record of each slot.
     private var lost: [Slot: (record: SlotRecord, revision: UInt64, messageID: String)] = [:]
     private var fenceIDs: Set<String> = []
-    /// The last of each slot.
+    /// The last fence of each slot.
     private var fences: [Slot: SlotFence]
     private var highestTerms: [Slot: Int]
     private var lastSequence: UInt64 = 1
-    /// Slots whose fences were too old for the stream, until they are there again.
+    /// Slots whose fences were too old for the stream, until there are new ones.
     private(set) var unfenced: Set<Slot> = []
 
-    /// - Parameter fences: Those of a stream that is older than the bucket.
+    /// - Parameter fences: The fences of a stream that is older than the bucket.
     init(fences: [Slot: Int]) {
         self.fences = fences.mapValues { SlotFence(term: $0, relay: nil, sequence: 1) }
         highestTerms = fences
@@ -41,18 +41,18 @@ struct RelayBucket {
         return .stored(revision: revision)
     }
 
-    /// Loses what it has acknowledged last, as servers of 2.9.10 can when two of three are killed.
+    /// Loses the last acknowledged record, as servers of version 2.9.10 can when two of three are killed.
     mutating func forgetNewest(_ slot: Slot) {
         guard let newest = records[slot]?.popLast() else { return }
-        if newest.revision == revision { revision -= 1 }  // which is given again
+        if newest.revision == revision { revision -= 1 }  // will be assigned again
         messageIDs.remove(newest.messageID)
         lost[slot] = newest
     }
 
-    /// What was lost takes the place of what came after it, as when a server leads that still had it. That one knows no ids of
-    /// what it does not have.
+    /// Restores a lost record in place of later ones, as when the new leader is a server that still had it. That server
+    /// does not know the IDs of records that it lacks.
     ///
-    /// - Returns: Whether there was something.
+    /// - Returns: Whether there was a lost record.
     mutating func revive(_ slot: Slot) -> Bool {
         guard let old = lost.removeValue(forKey: slot) else { return false }
         var known = records[slot] ?? []
@@ -66,9 +66,9 @@ struct RelayBucket {
         return true
     }
 
-    /// Loses everything, as when somebody purges it.
+    /// Loses all records, as in a purge.
     ///
-    /// - Returns: The ids of what is gone. Servers know them until ``expire(_:)``.
+    /// - Returns: The IDs of the lost records. Servers know them until ``expire(_:)``.
     mutating func purge() -> Set<String> {
         (records, heartbeats, lost) = ([:], [:], [:])
         return messageIDs
@@ -92,7 +92,7 @@ struct RelayBucket {
 
     func lastFence(_ slot: Slot) -> SlotFence? { fences[slot] }
 
-    /// The stream drops the last fence of a slot, which is too old for it. The record still has its term.
+    /// Drops a slot's last fence, which is too old for the stream. The record still has its term.
     ///
     /// - Returns: Whether there was such a fence.
     mutating func dropFence(_ slot: Slot) -> Bool {
@@ -105,6 +105,6 @@ struct RelayBucket {
         return true
     }
 
-    /// Whether a message of a term comes after the fence of a newer one.
+    /// Whether a message of a term is later than the fence of a newer term.
     func isLate(_ slot: Slot, term: Int) -> Bool { term < highestTerms[slot] ?? 0 }
 }

@@ -2,7 +2,7 @@ import Basics
 import CurlTransport
 import RelayProtocol
 
-/// One process of a relay, with a clock of its own.
+/// One process of a relay, with its own clock.
 @NetworkActor
 final class RelayProcess: Shell {
     let id: RelayID
@@ -12,16 +12,16 @@ final class RelayProcess: Shell {
     var link = RelaySchedule.Link()
     var isDead = false
     var isLeaving = false
-    /// It misses changes of the bucket since then.
+    /// Whether it misses changes of the bucket.
     var isBlind = true
-    /// When the newest change comes to it.
+    /// The time at which the newest change reaches it.
     var lastChange = SimulatedLoop.start
     var leavingSince: MonotonicInstant?
-    /// Since when sources of slots are read that are another's; nil as long as they begin.
+    /// The time since which another owner's sources are read in advance; `nil` while they start.
     var prepared: [Slot: MonotonicInstant?] = [:]
-    /// Slots that were to come here once, and are not prepared again in that term.
+    /// Slots that were once meant to move here, and are not prepared again in that term.
     var withdrawn: Set<Slot> = []
-    /// Slots whose sources had begun.
+    /// Slots whose sources have started.
     var sources: Set<Slot> = []
     private var troubleEnd: MonotonicInstant
 
@@ -37,13 +37,13 @@ final class RelayProcess: Shell {
         troubleEnd = simulation.now
     }
 
-    /// Something is wrong with it.
+    /// Records a fault that lasts until a time.
     func trouble(until end: MonotonicInstant) { troubleEnd = max(troubleEnd, end) }
 
-    /// Nothing has gone wrong for so long that nothing of it is left.
+    /// Whether the last fault is so long ago that its effects are over.
     var isWell: Bool { isWell(for: .seconds(90)) }
 
-    /// Nothing has gone wrong for that long.
+    /// Whether there was no fault for that long.
     func isWell(for time: Duration) -> Bool {
         !isDead && link.isFaultless && !isBlind && simulation.now - troubleEnd > time
     }
@@ -52,7 +52,7 @@ final class RelayProcess: Shell {
         if !isDead { simulation.perform(action, of: self) }
     }
 
-    /// Something comes to the process, which may stand still.
+    /// Delivers a change to the process, which may be paused.
     func take(_ change: @escaping @Sendable (inout OwnershipMachine, MonotonicInstant) -> Void) {
         loop.run { [weak self] in
             guard let self, !isDead else { return }
@@ -60,7 +60,7 @@ final class RelayProcess: Shell {
         }
     }
 
-    /// What it believes now that it owns.
+    /// The slots that it currently believes to own.
     var owned: Dictionary<Slot, Int>.Keys {
         let now = loop.now
         let held: [Slot: Int] = peek { machine in
@@ -71,7 +71,7 @@ final class RelayProcess: Shell {
     }
 }
 
-/// The clock of a process, which may run faster or slower, and its line of jobs, which may stand still.
+/// The clock of a process, which may be fast or slow, and its queue of jobs, which may be paused.
 final class ProcessLoop: DriverLoop {
     private let loop: SimulatedLoop
     private let rate: Double
@@ -90,7 +90,7 @@ final class ProcessLoop: DriverLoop {
         pauseEnd.withLock { $0 = max($0, loop.now + duration) }
     }
 
-    /// Now, or when the pause is over.
+    /// Runs a job now, or after the pause.
     @NetworkActor
     func run(_ job: @escaping SimulatedLoop.Job) {
         let end = pauseEnd.withLock { $0 }

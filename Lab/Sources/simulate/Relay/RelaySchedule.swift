@@ -1,38 +1,38 @@
 import Basics
 
-/// What is going to happen to some relays and to the bucket that they share.
+/// The planned events for some relays and the bucket that they share.
 struct RelaySchedule: Schedule {
     enum Happening: Sendable {
-        /// A new process; nothing if there are enough.
+        /// Starts a process, unless there are enough.
         case start
         case kill(Int)
-        /// It stands still, and its clock goes on.
+        /// The process stops, while its clock continues.
         case pause(Int, Duration)
-        /// It gives everything back.
+        /// The process gives everything back.
         case leave(Int)
-        /// How much of what a relay sends is lost, and of what is answered.
+        /// The rates of lost requests and answers of a relay.
         case link(Int, Link)
-        /// What changes in the bucket does not come to it any more, though all else works, until its link changes.
+        /// Changes of the bucket no longer reach the process, though everything else works, until its link changes.
         case blind(Int)
-        /// Nothing can be written.
+        /// Writes fail.
         case election(Duration)
         case latency(Duration)
-        /// The bucket loses the newest record of a slot, if it may.
+        /// The bucket loses the newest record of a slot, if allowed.
         case forget(Int)
-        /// The bucket loses the newest record of a slot, and has what it lost before in its place.
+        /// The bucket loses the newest record of a slot, and restores the one that it lost before.
         case revive(Int)
         /// The stream drops the last fence of a slot.
         case dropFence(Int)
-        /// The bucket loses everything, if it may.
+        /// The bucket loses everything, if allowed.
         case purge
     }
 
     struct Link: Sendable {
         var isCut = false
-        /// Of a hundred.
+        /// Per hundred.
         var lostRequests = 0
         var lostAnswers = 0
-        /// Of a hundred that come very late.
+        /// Very late ones per hundred.
         var lateRequests = 0
         var lateAnswers = 0
 
@@ -42,11 +42,11 @@ struct RelaySchedule: Schedule {
     struct Options: Sendable {
         var relays = 3
         var slots = 4
-        /// Clocks may run so much faster or slower, in thousandths.
+        /// The maximum drift of clocks, fast or slow, in thousandths.
         var drift = 10
-        /// Of the last fences in the stream, which is older than the bucket; zero if it is not.
+        /// The term of the last fences in the stream, if it is older than the bucket; otherwise zero.
         var oldTerm = 0
-        /// Whether the bucket may lose what it has acknowledged.
+        /// Whether the bucket may lose acknowledged records.
         var isForgetful = false
     }
 

@@ -2,7 +2,7 @@ import Basics
 import CurlTransport
 import RelayProtocol
 
-/// Slots of relays that leave: the next owner's sources have begun before the last one's stop.
+/// Slots of relays that leave: the next owner's sources start before the last one's stop.
 extension RelaySimulation {
     func leave(_ process: RelayProcess) {
         if process.leavingSince == nil { process.leavingSince = process.loop.now }
@@ -10,13 +10,13 @@ extension RelaySimulation {
         process.take { $0.leave(now: $1) }
     }
 
-    /// The sources of a slot begin, some time.
+    /// Starts the sources of a slot after some time.
     func prepare(_ slot: Slot, _ process: RelayProcess) {
         statistics.count(.preparations)
         process.prepared[slot] = .some(nil)
         after(latency * 2) { [weak process] in
             process?.loop.run { [weak process, weak self] in
-                // Those of an earlier term, which began slowly, change nothing.
+                // Sources of an earlier term that started slowly are ignored.
                 guard let self, let process, !process.isDead, process.prepared[slot] == .some(nil) else { return }
                 process.prepared[slot] = now
                 process.handle { $0.prepared(slot, now: $1) }
@@ -24,7 +24,7 @@ extension RelaySimulation {
         }
     }
 
-    /// The sources of a slot stop.
+    /// Records that the sources of a slot have stopped.
     func ended(_ slot: Slot, _ process: RelayProcess) {
         guard let term = process.peek({ $0.held[slot] }) else { return }
         ends[slot, default: [:]][term] = now
@@ -33,21 +33,21 @@ extension RelaySimulation {
         if isReady { statistics.count(.handOvers) }
         guard let start = process.leavingSince else {
             let heir = process.peek { $0.announced?.heir }
-            // Slots are moved soon after relays are well again, and then no more.
+            // Slots are moved soon after relays have recovered, and not later.
             let quiet = Duration.seconds(30)
             let isHeirWell = living.contains { $0.id == heir && $0.isWell(for: quiet) && !$0.withdrawn.contains(slot) }
             guard process.isWell(for: quiet), isHeirWell, hadSources, latency <= .milliseconds(100) else { return }
             return check(isReady, "\(process.id) moves slot \(slot) before another relay is ready for it")
         }
         let isOver = process.loop.now - start >= process.peek { $0.configuration.handOverLimit }
-        // Of a slot that was taken while it left, the sources have not begun.
+        // The sources of a slot that was taken during the departure have not started.
         let hasHeir = living.contains { !$0.isLeaving && $0.isWell && !$0.withdrawn.contains(slot) }
         guard process.isWell, !isReady, hadSources, hasHeir else { return }
         let isSlow = latency > .milliseconds(100)
         check(isOver && isSlow, "\(process.id) gives slot \(slot) back before another relay is ready for it")
     }
 
-    /// The sources of a slot have begun, now or before.
+    /// Records that the sources of a slot have started, now or before.
     func began(_ slot: Slot, _ term: Int, _ predecessor: OwnershipMachine.Predecessor, _ process: RelayProcess) {
         process.sources.insert(slot)
         defer { process.prepared[slot] = nil }

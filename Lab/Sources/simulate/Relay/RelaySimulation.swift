@@ -2,7 +2,7 @@ import Basics
 import CurlTransport
 import RelayProtocol
 
-/// Relays that share slots through a bucket: no two own one at once, whatever clocks, pauses and links do.
+/// Relays that share slots through a bucket: a slot never has two owners at once, whatever clocks, pauses and links do.
 @NetworkActor
 final class RelaySimulation: Simulation {
     typealias Kind = RelayKind
@@ -18,11 +18,11 @@ final class RelaySimulation: Simulation {
     private var electionEnd = SimulatedLoop.start
     private var isHealed = false
     private var started = 0
-    /// Slots of which the bucket has lost something.
+    /// Slots with a lost record.
     private var forgotten: Set<Slot> = []
-    /// Who has each term of each slot: it never changes.
+    /// The owner of each term of each slot, which never changes.
     private var owners: [Slot: [Int: String]] = [:]
-    /// When the sources of each term of each slot stopped.
+    /// The times at which the sources of each term of each slot stopped.
     var ends: [Slot: [Int: MonotonicInstant]] = [:]
 
     init(_ schedule: RelaySchedule, isRecording: Bool) {
@@ -90,12 +90,12 @@ final class RelaySimulation: Simulation {
         }
     }
 
-    /// For so long do servers know what they have stored.
+    /// The time for which servers remember stored IDs.
     private static let duplicateWindow = Duration.seconds(120)
 
     private func slot(_ index: Int) -> Slot { slots.sorted()[index % slots.count] }
 
-    /// Bucket and stream do not lose the term of a slot at the same time.
+    /// Whether the bucket may lose the record of a slot: bucket and stream do not lose its term at the same time.
     private func canForget(_ slot: Slot) -> Bool {
         schedule.options.isForgetful && !stage.isOver && !bucket.unfenced.contains(slot)
     }
@@ -125,7 +125,7 @@ final class RelaySimulation: Simulation {
         started += 1
         let drift = schedule.options.drift
         let rate = 1 + Double(random.below(2 * drift + 1) - drift) / 1000
-        // A name comes back: what is started again is called the same.
+        // Names return: a restarted process has the same name.
         let id = RelayID(name: "relay-\(started % 4)", random: UInt64(started))
         let process = RelayProcess(self, id, slots: slots, rate: rate)
         processes.append(process)
@@ -140,7 +140,7 @@ final class RelaySimulation: Simulation {
         process.closeDriver()
     }
 
-    // MARK: What a process orders
+    // MARK: Orders of a process
 
     func perform(_ action: OwnershipMachine.Action, of process: RelayProcess) {
         switch action {
@@ -230,7 +230,7 @@ final class RelaySimulation: Simulation {
             let outcome = bucket.write(write)
             switch outcome {
             case .stored(let revision):
-                // The server that has acknowledged it dies before it has told anybody.
+                // The server that acknowledged it dies before it reports the change.
                 if schedule.options.isForgetful, !isHealed, random.chance(10), forget(write.slot) { break }
                 changed { $0.slotSeen(write.slot, record: write.record, revision: revision, now: $1) }
             case .refused: statistics.count(.refusals)
@@ -242,7 +242,7 @@ final class RelaySimulation: Simulation {
         }
     }
 
-    /// A message of the slot's, and more of them as long as it is owned.
+    /// Sends a message of the slot, and further ones while the slot is owned.
     private func send(_ slot: Slot, _ term: Int, _ process: RelayProcess) {
         process.loop.run { [weak self, weak process] in
             guard let self, let process, !process.isDead, !stage.isOver else { return }
@@ -264,7 +264,7 @@ final class RelaySimulation: Simulation {
 
     // MARK: The network
 
-    /// What a process sends may be lost, or come very late: it may stand still between a check and the write.
+    /// Sends a request that may be lost or very late: the process may be paused between a check and the write.
     private func transmit(_ process: RelayProcess, _ arrive: @escaping SimulatedLoop.Job) {
         let link = process.link
         guard !link.isCut, !random.chance(link.lostRequests) else { return }
@@ -286,7 +286,7 @@ final class RelaySimulation: Simulation {
             guard !link.isCut, !random.chance(link.lostAnswers) else { return }
             after(random.chance(link.lateAnswers) ? random.seconds(1...60) : latency) { [weak process] in
                 process?.take { machine, now in
-                    // What is late counts for a heartbeat, and for nothing else.
+                    // A late answer counts as a heartbeat only.
                     if failed == nil || isEnded.withLock({ !exchange(&$0, true) }) { answer(&machine, now) }
                 }
             }
@@ -311,7 +311,7 @@ final class RelaySimulation: Simulation {
         }
     }
 
-    /// Lets a process see all that there is, and what changes from now on.
+    /// Shows a process the whole bucket, and its changes from now on.
     private func look(_ process: RelayProcess) {
         guard !process.link.isCut, process.isBlind else { return }
         process.isBlind = false
@@ -330,13 +330,13 @@ final class RelaySimulation: Simulation {
         }
     }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
     func checkAlways() {
         var owners: [Slot: RelayID] = [:]
         for process in processes where !process.isDead {
             for slot in process.owned {
-                // Who takes what the bucket has lost cannot know of the other one; each has a term of its own.
+                // A relay that takes a lost slot cannot know of the other owner; each has its own term.
                 let other = owners.updateValue(process.id, forKey: slot)
                 guard let other, !forgotten.contains(slot) else { continue }
                 check(false, "slot \(slot) is owned by \(other) and \(process.id)")
@@ -374,7 +374,7 @@ final class RelaySimulation: Simulation {
             }
             check((loads.max() ?? 0) - (loads.min() ?? 0) <= 1, "slots are shared \(loads)")
             stage.isOver = true
-            // The others have to take what the first one had.
+            // The others must take over the first one's slots.
             living.first.map { leave($0) }
             after(.seconds(15)) { [unowned self] in
                 for process in self.living { leave(process) }

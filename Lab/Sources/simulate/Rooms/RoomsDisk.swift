@@ -2,7 +2,7 @@ import Basics
 import MatrixProtocol
 import MatrixSDK
 
-/// The library's store in memory, which outlives processes here: it is opened again with what was committed to it.
+/// The library's memory store, made to outlive processes: it is reopened with its committed contents.
 final class RoomsDisk: MXStore {
     private let store = MXMemoryStore(eventsPerRoom: 8)
     private let stored = Lock(MXStoredSession())

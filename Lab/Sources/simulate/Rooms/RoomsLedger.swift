@@ -1,45 +1,46 @@
-/// What the session has told so far, as far as the invariants need it.
+/// The session's notices so far, as needed by the invariants.
 struct RoomsLedger {
     struct Room {
-        /// Up to where in the stream everything is accounted for: told, history, or lost in a gap that was told.
+        /// The position in the stream up to which everything is accounted for: delivered, history, or lost in a
+        /// reported gap.
         var position = 0
-        /// A gap was told, and nothing since.
+        /// Whether a gap was reported last.
         var mayJump = false
-        /// The last message that the room's summary has named, and its time.
+        /// The last message of the room's summary, and its time.
         var lastMessage: String?
         var lastMessageTs: UInt64 = 0
-        /// What was on its way then is gone.
+        /// Whether the room was left, which discards pending messages.
         var hasBeenLeft = false
     }
 
     var rooms = [Room](repeating: Room(), count: RoomsSchedule.rooms)
     var told: Set<String> = []
-    /// Messages to the device, by their numbers.
+    /// The numbers of messages to the device.
     var messages: Set<Int> = []
     var lastMessage = 0
-    /// Transaction ids of all that was sent and not given up.
+    /// Transaction IDs of all messages that were sent and not given up.
     var sent: [String: Int] = [:]
     var lastTransaction = 0
-    /// Rooms whose receipts are not at the server yet: the application asks again.
+    /// Rooms whose receipts have not reached the server: the application retries.
     var receipts: Set<Int> = []
     var isSyncing = true
     var isClosed = false
 }
 
-/// How far somebody has listened, as `listen` notes it: what came after it is told once more by the next process.
+/// A listener's position, as `listen` records it: the next process delivers later events once more.
 struct RoomsMark {
     let token: String
-    /// What had been told by then.
+    /// The state at the position.
     private let rooms: [RoomsLedger.Room]
     private let told: Set<String>
-    /// Events after it that were told, too.
+    /// Later events that were also delivered.
     var toldSince: Set<String> = []
 
     init(token: String, _ ledger: RoomsLedger) {
         (self.token, rooms, told) = (token, ledger.rooms, ledger.told)
     }
 
-    /// From here on everything is to be told.
+    /// Resets the ledger to the position, from which everything is delivered again.
     func restore(_ ledger: inout RoomsLedger) {
         for room in rooms.indices {
             (ledger.rooms[room].position, ledger.rooms[room].mayJump) = (rooms[room].position, rooms[room].mayJump)

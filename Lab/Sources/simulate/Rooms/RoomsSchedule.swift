@@ -1,20 +1,20 @@
 import Basics
 
-/// What is going to happen in the rooms of one account.
+/// The planned events in the rooms of one account.
 struct RoomsSchedule: Schedule {
-    /// What other users do, and we with another program.
+    /// Actions of other users, and of our own with another program.
     enum Deed: Sendable {
         case say, react, edit, redact, redactLast, topic, come, go, rename
         case ownSay, ownLeave, ownJoin, ownRead
         case message
     }
 
-    /// What the application does.
+    /// Actions of the application.
     enum Call: Sendable {
         case send, react, resend, giveUp, read, page, loadMembers, trim
     }
 
-    /// What becomes of a request of the application's.
+    /// The fate of one of the application's requests.
     enum Fate: Sendable {
         case fine, requestLost, answerLost
         case late(Duration)
@@ -24,17 +24,17 @@ struct RoomsSchedule: Schedule {
         case deed(Deed, room: Int, count: Int)
         case call(Call, room: Int)
         case fate(Fate)
-        /// Whether syncs are asked for.
+        /// Whether syncs are made.
         case syncing(Bool)
-        /// Answers to syncs are lost, or come late.
+        /// Answers to syncs are lost or late.
         case syncFate(Fate)
-        /// The process ends and begins anew, with what the store has.
+        /// The process ends, and a new one starts from the store.
         case restart
-        /// The next answer is applied, and not stored: the process ends.
+        /// The next answer is applied but not stored: the process ends.
         case endBeforeCommit
-        /// The next answer is applied and stored, and not told: the process ends.
+        /// The next answer is applied and stored, but not delivered: the process ends.
         case endBeforeTelling
-        /// The homeserver does not know its old tokens any more.
+        /// The homeserver forgets its old tokens.
         case streamReset
     }
 
@@ -42,7 +42,7 @@ struct RoomsSchedule: Schedule {
         var filter = RoomsServer.Filter()
         var namesTransactions = true
         var marksRejoinings = true
-        /// Whether each process is told what has come since the last one was told something.
+        /// Whether each process gets everything since the last notice of the previous one.
         var catchesUp = false
     }
 

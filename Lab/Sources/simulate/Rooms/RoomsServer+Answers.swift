@@ -1,6 +1,6 @@
-/// What the server answers.
+/// The server's answers.
 extension RoomsServer {
-    /// What a request for events asks for.
+    /// The filter of a request for events.
     struct Filter {
         var limit = 3
         var isLazy = true
@@ -8,13 +8,13 @@ extension RoomsServer {
 
     struct SyncAnswer {
         let text: String
-        /// The point of the stream that it leads to.
+        /// The point of the stream at which it ends.
         let position: Int
     }
 
     func token(_ position: Int) -> String { "s\(epoch)-\(position)" }
 
-    /// - Returns: Nil for a point of another stream.
+    /// - Returns: `nil` for a point of another stream.
     func position(of token: String) -> Int? {
         let parts = token.dropFirst().split(separator: "-").compactMap { Int($0) }
         return parts.count == 2 && parts[0] == epoch ? parts[1] : nil
@@ -25,7 +25,7 @@ extension RoomsServer {
         return since < position
     }
 
-    /// - Returns: Nil if the token is unknown.
+    /// - Returns: `nil` if the token is unknown.
     mutating func sync(since token: String?, _ filter: Filter) -> SyncAnswer? {
         let since = token.flatMap { position(of: $0) }
         if token != nil, since == nil { return nil }
@@ -45,10 +45,10 @@ extension RoomsServer {
 
     // MARK: Rooms
 
-    /// What is told of a room.
+    /// The part of an answer about a room.
     private struct Part {
         var events: ArraySlice<Event>
-        /// The state is told as a whole.
+        /// Whether it contains the whole state.
         var isWhole = false
         var isLeft = false
         var isRejoining = false
@@ -102,7 +102,7 @@ extension RoomsServer {
 
     /// Newest first.
     func messages(_ room: Int, from token: String, limit: Int) -> (chunk: [String], members: [String], end: String?) {
-        // An older stream's points are those of this one: only a sync's are checked.
+        // An older stream's points are valid here: only those of syncs are checked.
         let from = token.split(separator: "-").last.flatMap { Int($0) } ?? 0
         let events = rooms[room].events.filter { $0.position <= from }
         let chunk = events.suffix(limit)
@@ -113,7 +113,7 @@ extension RoomsServer {
         return (chunk.reversed().map(json), members.map(json), hasMore ? end.map { self.token($0) } : nil)
     }
 
-    /// All but those who have left.
+    /// All members except those who have left.
     func members(_ room: Int, at token: String?) -> [String] {
         let at = token.flatMap { position(of: $0) } ?? position
         return state(of: room, at: at).values.filter { $0.type == "m.room.member" && Self.joins($0) }.map(json)

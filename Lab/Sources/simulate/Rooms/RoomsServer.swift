@@ -1,8 +1,8 @@
-/// A homeserver that knows what is true: rooms with their whole timelines, and who was in them when.
+/// A homeserver that knows the truth: rooms with their whole timelines, and their members at any time.
 struct RoomsServer {
     struct Event {
         let id: String
-        /// In the stream of all rooms.
+        /// The position in the stream of all rooms.
         let position: Int
         let type: String
         let sender: String
@@ -12,13 +12,13 @@ struct RoomsServer {
         var prevContent: String?
         var transaction: String?
         var redacts: String?
-        /// What it reacts to or edits.
+        /// The event that it reacts to or edits.
         var target: String?
     }
 
     struct Room {
         var events: [Event] = []
-        /// Of the event that we have read last, and of the receipt that says so.
+        /// The positions of the last event that we have read, and of its receipt.
         var read = (event: 0, stream: 0)
     }
 
@@ -26,18 +26,18 @@ struct RoomsServer {
     static let others = (0..<5).map { "@o\($0):s" }
 
     var rooms: [Room] = []
-    /// The redaction of each event that was redacted.
+    /// The redaction of each redacted event.
     var redactions: [String: Event] = [:]
     /// Positions of messages to our device.
     private(set) var toDevice: [Int] = []
-    /// Up to where a request has said that it has them.
+    /// The position up to which a request has confirmed them.
     var received = 0
     private(set) var position = 0
     /// Tokens of other streams are unknown.
     private(set) var epoch = 0
-    /// Whether our own events come back with the ids under which they were sent.
+    /// Whether our own events are returned with their transaction IDs.
     var namesTransactions = true
-    /// Whether the timeline of a room that was joined again is always said to have a gap before it, as Synapse does.
+    /// Whether the timeline of a rejoined room always starts with a gap, as in Synapse.
     var marksRejoinings = true
 
     init() {
@@ -50,7 +50,7 @@ struct RoomsServer {
         }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     @discardableResult
     mutating func add(
@@ -114,9 +114,9 @@ struct RoomsServer {
 
     mutating func reset() { epoch += 1 }
 
-    /// A request to send: one with a transaction id of before changes nothing.
+    /// Handles a request to send; a known transaction ID changes nothing.
     ///
-    /// - Returns: The event's id; nil if we are not in the room.
+    /// - Returns: The event's ID; `nil` if we are not in the room.
     mutating func send(_ room: Int, _ type: String, _ content: String, transaction: String) -> String? {
         if let known = rooms[room].events.first(where: { $0.transaction == transaction }) { return known.id }
         guard isJoined(Self.me, room) else { return nil }
@@ -126,7 +126,7 @@ struct RoomsServer {
         }.id
     }
 
-    // MARK: What is true
+    // MARK: The truth
 
     struct Key: Hashable {
         let type: String
@@ -153,7 +153,7 @@ struct RoomsServer {
 
     static func joins(_ event: Event) -> Bool { event.content.contains(#""membership":"join""#) }
 
-    /// Our own coming, not a change of our name.
+    /// Whether the event is our own joining, not a change of our name.
     static func isOwnJoining(_ event: Event) -> Bool {
         event.type == "m.room.member" && event.stateKey == me && joins(event)
             && event.prevContent?.contains(#""membership":"join""#) != true
@@ -163,7 +163,7 @@ struct RoomsServer {
         Set(state(of: room, at: position).values.filter { $0.type == "m.room.member" && Self.joins($0) }.map(\.sender))
     }
 
-    /// Whether it is something that somebody says, and no edit.
+    /// Whether the event is a message and not an edit.
     static func isMessage(_ event: Event) -> Bool { event.type == "m.room.message" && event.target == nil }
 
     func isShown(_ event: Event) -> Bool { Self.isMessage(event) && redactions[event.id] == nil }
@@ -186,7 +186,7 @@ struct RoomsServer {
         return Set(reactions.map { $0.sender + $0.content }).count
     }
 
-    /// What a message says now.
+    /// The current text of a message.
     func body(of event: Event, in room: Int) -> String {
         let edit = rooms[room].events.last {
             $0.type == "m.room.message" && $0.target == event.id && redactions[$0.id] == nil

@@ -3,7 +3,7 @@ import CurlTransport
 import Foundation
 import MatrixProtocol
 
-/// What the application does, as `SendQueue` and `SessionCore` carry it out.
+/// Actions of the application, carried out like `SendQueue` and `SessionCore`.
 extension RoomsSimulation {
     private static let latency = Duration.milliseconds(5)
 
@@ -49,7 +49,7 @@ extension RoomsSimulation {
         commit(changes)
     }
 
-    /// What was asked for is done where it arrives; the answer counts in the process that has asked.
+    /// Makes a request. It takes effect when it arrives; only the process that made it gets the answer.
     private func ask(
         _ act: @escaping @NetworkActor () -> Void, _ answered: @escaping @NetworkActor (_ isThere: Bool) -> Void
     ) {

@@ -2,9 +2,9 @@ import Basics
 import JSONBytes
 import MatrixProtocol
 
-/// What must hold.
+/// The invariants.
 extension RoomsSimulation {
-    // MARK: What is told
+    // MARK: Notices
 
     func told(_ applied: SessionModel.Applied, _ response: SyncResponse, upTo end: Int, before old: SessionModel) {
         let isFirst = applied.changes.replacesEverything
@@ -22,7 +22,7 @@ extension RoomsSimulation {
             case .joined(let roomId):
                 statistics.count(.joinings)
                 guard let room = Self.room(roomId) else { continue }
-                // What was said before, and the joining itself, is history.
+                // Earlier messages and the joining itself are history.
                 let joining = server.rooms[room].events.last { $0.position <= end && RoomsServer.isOwnJoining($0) }
                 ledger.rooms[room].position = joining?.position ?? 0
             case .left(let roomId, _):
@@ -31,7 +31,7 @@ extension RoomsSimulation {
                 let leaving = server.rooms[room].events.last {
                     $0.position <= end && $0.type == "m.room.member" && $0.stateKey == RoomsServer.me
                 }
-                // The leaving itself is told with this.
+                // The leave event itself is delivered with this notice.
                 if !isFirst { checkNothingWasMissed(in: room, upTo: leaving.map { $0.position - 1 } ?? end) }
                 ledger.rooms[room] = .init(hasBeenLeft: true)
             case .toDevice(let message): told(message)
@@ -72,8 +72,8 @@ extension RoomsSimulation {
     func told(_ message: MXToDeviceMessage) {
         statistics.count(.messages)
         let number = Int(message.event.type.dropFirst(2)) ?? 0
-        // Those that were told last come again when the process ends before their telling is stored, or when the server does
-        // not know that we have them.
+        // The last messages are delivered again if the process ends before their delivery is stored, or if the server
+        // does not know that we have them.
         let mayComeAgain = life > 0 || server.epoch > 0
         check(
             number > ledger.lastMessage || mayComeAgain,
@@ -85,7 +85,7 @@ extension RoomsSimulation {
 
     private func told(_ event: MXEvent, in room: Int) {
         statistics.count(.events)
-        // One who listens is not shown again what was written before the process ended.
+        // A listener does not see events again that were written before the process ended.
         let wasWritten = catchUp?.toldSince.contains(event.eventId) == true
         check(ledger.told.insert(event.eventId).inserted || wasWritten, "event \(event.eventId) is told again")
         let position = Int(event.originServerTs)
@@ -102,7 +102,7 @@ extension RoomsSimulation {
         ledger.rooms[room].position = max(ledger.rooms[room].position, end)
     }
 
-    /// A room must not lose its place in a list.
+    /// Checks that a room does not lose its place in a list.
     private func checkLastMessage(of room: Int, _ summary: MXRoomSummary) {
         if summary.lastMessageId == nil, let last = ledger.rooms[room].lastMessage {
             check(server.redactions[last] != nil, "room \(room) has lost its last message")
@@ -113,14 +113,14 @@ extension RoomsSimulation {
         note(summary, of: room)
     }
 
-    /// What an application sees of the room.
+    /// Records an application's view of the room.
     func note(_ summary: MXRoomSummary, of room: Int) {
         (ledger.rooms[room].lastMessage, ledger.rooms[room].lastMessageTs) = (
             summary.lastMessageId, summary.lastMessageTs
         )
     }
 
-    /// Nothing of our own is there twice.
+    /// Checks that none of our own messages is there twice.
     func checkEchoes() {
         for (roomId, room) in model.rooms {
             for echo in room.outgoing {
@@ -170,7 +170,7 @@ extension RoomsSimulation {
         }
     }
 
-    /// It is the newest one that is stored; or one from before a gap, if none is.
+    /// Checks that it is the newest stored one, or one from before a gap if none is stored.
     private func compare(_ lastMessage: String?, in room: Int) {
         let stored = ((try? disk.events(in: Self.id(room), before: nil, limit: 1000)) ?? []).map(\.eventId)
         guard let truth = server.lastMessage(of: room)?.id else {

@@ -6,7 +6,7 @@ import MatrixProtocol
 @NetworkActor
 final class RoomsSync {
     let since: String?
-    /// Whether it begins behind what is stored.
+    /// Whether it begins after the stored position.
     let catchesUp: Bool
     var isWaiting = false
 
@@ -15,7 +15,7 @@ final class RoomsSync {
     }
 }
 
-/// Syncs as `SessionCore` makes them.
+/// Syncs like those of `SessionCore`.
 extension RoomsSimulation {
     private static let latency = Duration.milliseconds(5)
 
@@ -52,7 +52,7 @@ extension RoomsSimulation {
         }
     }
 
-    /// The server does not know any more where that would be.
+    /// The server no longer knows the position.
     private func stopCatchingUp() {
         catchUp = nil
         for room in 0..<RoomsSchedule.rooms where model.rooms[Self.id(room)]?.summary.membership == .join {
@@ -76,7 +76,7 @@ extension RoomsSimulation {
         log("answer: \(answer.text)")
         do {
             let response = try SyncResponse(Array(answer.text.utf8))
-            // As `StoredAccount` does it: an answer that cannot be applied as a whole changes nothing.
+            // As in `StoredAccount`, an answer that cannot be applied as a whole changes nothing.
             var new = model
             var applied = try new.apply(response, store: disk, now: .now, tellsKnown: asking.catchesUp)
             if endsBeforeCommit {

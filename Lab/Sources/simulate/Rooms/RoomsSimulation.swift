@@ -2,7 +2,7 @@ import Basics
 import CurlTransport
 import MatrixProtocol
 
-/// One account: the session's model and its store, and the homeserver that knows what is true.
+/// One account: the session's model and its store, and the homeserver that knows the truth.
 @NetworkActor
 final class RoomsSimulation: Simulation {
     typealias Kind = RoomsKind
@@ -13,20 +13,20 @@ final class RoomsSimulation: Simulation {
 
     let disk: RoomsDisk
     var model = SessionModel(userId: RoomsServer.me)
-    /// Counts the processes: what an earlier one has asked for counts no more.
+    /// The number of the process: answers to an earlier one are ignored.
     var life = 0
     var server = RoomsServer()
     var ledger = RoomsLedger()
     var fate = RoomsSchedule.Fate.fine
     var syncFate = RoomsSchedule.Fate.fine
-    /// How far has been told.
+    /// The position of the listener.
     var mark: RoomsMark?
-    /// Where the next sync is to begin, behind what is stored.
+    /// The position at which the next sync starts, after the stored one.
     var catchUp: RoomsMark?
-    /// The request for a sync that is under way.
+    /// The pending sync request.
     var request: RoomsSync?
     var (endsBeforeCommit, endsBeforeTelling) = (false, false)
-    /// Messages to the device that were told since the last answer.
+    /// Messages to the device that were delivered since the last answer.
     var toldToDevice: [String] = []
 
     nonisolated var nextDeadline: MonotonicInstant? { nil }
@@ -116,7 +116,7 @@ final class RoomsSimulation: Simulation {
         catchUp = schedule.options.catchesUp && model.syncToken != nil ? mark : nil
         catchUp?.restore(&ledger)
         for message in stored.toDevice { told(message) }
-        // The last answer may have been stored and not told.
+        // The last answer may have been stored, but not delivered.
         for room in 0..<RoomsSchedule.rooms {
             if let known = model.rooms[Self.id(room)] { note(known.summary, of: room) }
         }
@@ -154,7 +154,7 @@ final class RoomsSimulation: Simulation {
             }
         }
         after(.seconds(90)) { [unowned self] in compareAtRest() }
-        // Each page brings the next.
+        // Each page requests the next.
         after(.seconds(91)) { [unowned self] in for room in 0..<RoomsSchedule.rooms { pageToTheBeginning(of: room) } }
         after(.seconds(150)) { [unowned self] in
             compareHistory()

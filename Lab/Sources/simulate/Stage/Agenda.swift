@@ -1,6 +1,6 @@
 import Basics
 
-/// What is going to happen, soonest first; at the same moment in order of arrival.
+/// Planned events, soonest first; simultaneous ones in order of arrival.
 struct Agenda<Event: Sendable>: Sendable {
     private struct Entry: Sendable {
         let time: MonotonicInstant

@@ -1,6 +1,6 @@
 import CurlTransport
 
-/// Leaves out of a failing schedule whatever it fails without.
+/// Removes everything from a failing schedule that is not needed for the failure.
 @NetworkActor
 enum Minimiser<Subject: Simulation> {
     static func minimise(_ schedule: Subject.Plan) -> Subject.Plan {
@@ -13,7 +13,7 @@ enum Minimiser<Subject: Simulation> {
                 var candidate = smallest
                 let end = min(index + size, candidate.steps.count)
                 if candidate.steps.indices.contains(end) {
-                    // The others keep their moments.
+                    // The other steps keep their times.
                     for step in candidate.steps[index..<end] { candidate.steps[end].wait += step.wait }
                 }
                 candidate.steps.removeSubrange(index..<end)

@@ -1,6 +1,6 @@
 import Realtime
 
-/// The one source of chance of a schedule: everything follows from its seed.
+/// The only source of randomness of a schedule: everything follows from its seed.
 struct Random {
     private var generator: JitterGenerator
 

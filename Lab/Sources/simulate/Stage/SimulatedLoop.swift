@@ -1,8 +1,8 @@
 import Basics
 import CurlTransport
 
-/// The clock and the line of jobs that a driver runs on, and everything around it, too: what is going to happen, soonest
-/// first. Nothing ever waits in here: time passes when a job is taken.
+/// The clock and the job queue of a driver and its environment: planned jobs, soonest first. Nothing ever waits in
+/// here: time passes when a job is taken.
 final class SimulatedLoop: DriverLoop {
     typealias Job = @Sendable @NetworkActor () -> Void
 
@@ -10,7 +10,7 @@ final class SimulatedLoop: DriverLoop {
         var now = SimulatedLoop.start
         var agenda = Agenda<Job>()
         var random: Random
-        /// Jobs that a driver has handed over, in order.
+        /// The time of the driver's last job, which keeps jobs in order.
         var lastJob = SimulatedLoop.start
         var waitingJobs = 0
     }
@@ -26,11 +26,11 @@ final class SimulatedLoop: DriverLoop {
         state = Lock(State(random: Random(seed: seed)))
     }
 
-    // MARK: What a driver runs on
+    // MARK: The driver's interface
 
     var now: MonotonicInstant { state.withLock { $0.now } }
 
-    /// The I/O thread has other things to do, too: a job waits a moment for its turn.
+    /// Adds a job after a short wait, because the I/O thread has other work, too.
     func execute(_ job: @escaping Job) {
         state.withLock { state in
             state.waitingJobs += 1
@@ -75,9 +75,9 @@ final class SimulatedLoop: DriverLoop {
         }
     }
 
-    // MARK: What happens
+    // MARK: The simulation's interface
 
-    /// Whether the driver has jobs that wait.
+    /// Whether the driver has pending jobs.
     var hasWaitingJobs: Bool { state.withLock { $0.waitingJobs > 0 } }
 
     @NetworkActor
@@ -90,13 +90,13 @@ final class SimulatedLoop: DriverLoop {
         for observer in networkObservers { observer(change) }
     }
 
-    /// The system has slept.
+    /// Simulates a sleep of the system.
     @NetworkActor
     func jump(_ duration: Duration) {
         state.withLock { $0.now = $0.now + duration }
     }
 
-    /// - Returns: Whether there was anything left.
+    /// - Returns: Whether there was a job left.
     @NetworkActor
     func runNext() -> Bool {
         let job = state.withLock { state -> Job? in
@@ -108,7 +108,7 @@ final class SimulatedLoop: DriverLoop {
         return job != nil
     }
 
-    /// Forgets everything, so that nothing is kept by what never happens.
+    /// Drops everything, so that jobs that never run keep nothing alive.
     @NetworkActor
     func end() {
         state.withLock { $0.agenda = Agenda() }

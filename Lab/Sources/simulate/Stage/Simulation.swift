@@ -3,7 +3,7 @@ import CurlTransport
 import Realtime
 import Transport
 
-/// What is going to be done, and under which options. Made from a seed; steps can be left out.
+/// Planned events and options. Made from a seed; steps can be omitted.
 protocol Schedule: Sendable {
     associatedtype Happening: Sendable
     associatedtype Options
@@ -14,20 +14,21 @@ protocol Schedule: Sendable {
 
     init(seed: UInt64)
 
-    /// Each makes the options simpler.
+    /// Changes that each simplify the options.
     static var simplifications: [@Sendable (inout Options) -> Void] { get }
 }
 
 struct Step<Happening: Sendable>: Sendable {
-    /// Since the step before.
+    /// The time since the previous step.
     var wait: Duration
     var happening: Happening
 }
 
-/// The real driver and the real machine, with a network, a server and an application of their own, on a clock of their own.
+/// The real driver and the real machine, with a network, a server and an application of their own, on a clock of their
+/// own.
 ///
-/// Everything runs on the I/O thread and never waits: what would run on others, such as callbacks or calls of the
-/// application, happens at moments of its own between the steps of the driver.
+/// Everything runs on the I/O thread and never waits: work of other threads, such as callbacks or calls of the
+/// application, runs at separate times between the steps of the driver.
 @NetworkActor
 protocol Simulation: AnyObject, Sendable {
     associatedtype Plan: Schedule
@@ -41,13 +42,13 @@ protocol Simulation: AnyObject, Sendable {
 
     func perform(_ happening: Plan.Happening)
 
-    /// From now on nothing goes wrong any more. What is left of the schedule's time follows from this.
+    /// Ends all faults. The rest of the schedule's time follows.
     func heal()
 
-    /// What must hold at any time.
+    /// Checks the invariants that hold at any time.
     func checkAlways()
 
-    /// Of the machine.
+    /// The machine's next deadline.
     var nextDeadline: MonotonicInstant? { get }
 }
 
@@ -61,7 +62,7 @@ extension Simulation {
 
     var violation: String? { stage.violation }
 
-    /// Runs the whole schedule, then a long time in which nothing is wrong, then the end.
+    /// Runs the whole schedule, then a long time without faults, then the end.
     func run() {
         var time = now
         for step in schedule.steps {
@@ -101,7 +102,7 @@ extension Simulation {
         stage.lastClockJump = now
     }
 
-    // MARK: What is found
+    // MARK: Findings
 
     func check(_ isTrue: Bool, _ message: @autoclosure () -> String) {
         guard !isTrue, stage.violation == nil else { return }

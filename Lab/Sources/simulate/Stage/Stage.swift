@@ -1,7 +1,7 @@
 import Basics
 import CurlTransport
 
-/// What all simulations have: a loop, chance, what is found, and what is written down.
+/// The common parts of all simulations: a loop, randomness, findings and a transcript.
 @NetworkActor
 final class Stage {
     let loop: SimulatedLoop
@@ -9,9 +9,9 @@ final class Stage {
     var lastClockJump: MonotonicInstant?
     var violation: String?
     var transcript: [String]?
-    /// Nothing may happen by itself any more.
+    /// Whether nothing may happen by itself any more.
     var isOver = false
-    /// Timers in a row that left something due.
+    /// Consecutive timers that left something due.
     var idleTimers = 0
 
     init(seed: UInt64, isRecording: Bool) {

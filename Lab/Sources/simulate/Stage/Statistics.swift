@@ -1,4 +1,4 @@
-/// How often things happened, so that it can be seen that schedules reach them.
+/// Counts of events, which show that schedules reach them.
 struct Statistics<Kind: CaseIterable & RawRepresentable<String> & Hashable> {
     private(set) var counts: [Kind: Int] = [:]
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixKit
 
-/// Events in words, in a fixed language, locale and time zone.
+/// Events as text, in a fixed language, locale and time zone.
 @MainActor @Suite struct EventTextTests {
     private func text(
         _ type: String, _ content: String, sender: String = "@b:s", key: String? = nil, unsigned: String? = nil,

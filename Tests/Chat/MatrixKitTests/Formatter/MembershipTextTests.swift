@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixKit
 
-/// Every way in which a membership changes, done by the user, done to the user, and among others; with a reason and without.
+/// Every change of a membership: by the user, to the user, and between others; with and without a reason.
 @MainActor @Suite struct MembershipTextTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let before: String?

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixKit
 
-/// What becomes of bubbles when their events change.
+/// How bubbles react when their events change.
 @MainActor @Suite struct BubbleChangeTests {
     private func three() throws -> (Story, BubbleScript) {
         var story = try Story()
@@ -24,7 +24,7 @@ import Testing
         #expect(script.ids == [["$0", "$1", "$2"].filter { $0 != "$\(index)" }])
         #expect(script.lines.map(\.saysName) == [true, false])
         #expect(script.lines.map(\.beginsDay) == [true, false])
-        // What is asked of it is asked of the one before.
+        // Questions about it are answered for the one before.
         #expect(script.source.shownEvent(for: "$\(index)") == (index == 0 ? nil : "$\(index - 1)"))
         #expect(script.source.indexOfCellData(withEventId: "$\(index)") == NSNotFound)
     }
@@ -115,7 +115,7 @@ import Testing
         #expect(script.source.shownEvent(for: "$1") == "$0")
     }
 
-    /// With undecryptable events hidden, each takes its place when its key comes, in whatever order.
+    /// With undecryptable events hidden, each appears in its place when its key arrives, in any order.
     @Test(arguments: [[1, 2], [2, 1]]) func hiddenOnesTakeTheirPlaces(order: [Int]) throws {
         var story = try Story()
         try story.say("one")
@@ -157,7 +157,7 @@ import Testing
         #expect(script.ids == [["$1"]])
     }
 
-    // MARK: Taking off the screen
+    // MARK: Removal from the screen
 
     @Test func anEventThatIsTakenOffHandsItsReadersOn() throws {
         var story = try Story()

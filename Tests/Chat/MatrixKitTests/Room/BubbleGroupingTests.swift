@@ -5,14 +5,14 @@ import Testing
 
 @testable import MatrixKit
 
-/// Which events share a bubble, which bubbles say a name and begin a day.
+/// Which events share a bubble, and which bubbles show a name or begin a day.
 @MainActor @Suite struct BubbleGroupingTests {
     private static let hour: UInt64 = 3600
 
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let bubbles: [[String]]
-        /// Bubbles that say the sender's name.
+        /// Bubbles that show the sender's name.
         let named: [Int]
         let tell: @Sendable (inout Story) throws -> Void
         var testDescription: String { name }

@@ -5,7 +5,8 @@ import Testing
 
 @testable import MatrixKit
 
-/// An event costs the same in a room of any size. In a process of its own: other tests wait for the main actor.
+/// The cost of an event does not depend on the size of the room. Runs in its own process because other tests use the
+/// main actor.
 @MainActor @Suite struct BubbleGrowthTests {
     private func room(_ count: Int) throws -> BubbleScript {
         let script = BubbleScript()
@@ -22,7 +23,7 @@ import Testing
         return script
     }
 
-    /// Seconds for a thousand events at an end, each told at once.
+    /// Seconds for a thousand events at one end, each reported at once.
     private func seconds(_ script: BubbleScript, isOlder: Bool) throws -> Double {
         let events = try (0..<1000).map { number in
             try Story.event(
@@ -49,7 +50,7 @@ import Testing
         let (small, large) = (try room(1000), try room(100_000))
         #expect(large.source.numberOfCells == 100_000)
         let (few, many) = (try seconds(small, isOlder: isOlder), try seconds(large, isOlder: isOlder))
-        // A hundred times as much is there; the array of places may move, nothing else.
+        // The room is a hundred times as large; only the array of places may move.
         #expect(many < 12 * few, "\(few) s, \(many) s")
     }
 }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import MatrixKit
 
-/// Whatever happens in a room, and however it is cut into pages and live events: reports are exactly right, and what is shown in
-/// the end is what one pass from the beginning shows.
+/// Whatever happens in a room, and however it is split into pages and live events: reports are exact, and the final
+/// result equals a single pass from the beginning.
 @MainActor @Suite struct BubblePropertyTests {
     private struct Change {
         let index: Int
@@ -86,7 +86,7 @@ import Testing
                 changed.insert(change.index)
                 if (low..<high).contains(change.index) { cut.source.update(change.event) }
             }
-            // The script applies what is told to its list, and compares.
+            // The script applies each report to its list, and compares.
             if Int.random(in: 0..<3, using: &random) > 0 { cut.source.report() }
         }
         cut.source.report()

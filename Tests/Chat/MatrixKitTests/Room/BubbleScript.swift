@@ -6,12 +6,12 @@ import Testing
 
 @testable import MatrixKit
 
-/// A data source that is fed by hand, and whoever shows it: a list that knows nothing but the reports.
+/// A data source that is fed by hand, and its view: a list that knows only the reports.
 @MainActor
 final class BubbleScript: MXKDataSourceDelegate {
     let session: MXSession
     let source: MXKRoomDataSource
-    /// What the reports have made of the list.
+    /// The list that results from the reports.
     private(set) var shown: [ObjectIdentifier] = []
     private(set) var reports = 0
     private(set) var updated: Set<Int> = []
@@ -56,7 +56,7 @@ final class BubbleScript: MXKDataSourceDelegate {
         source.report()
     }
 
-    // MARK: What is shown
+    // MARK: Shown content
 
     struct Line: Equatable, CustomStringConvertible {
         let id: String
@@ -76,7 +76,7 @@ final class BubbleScript: MXKDataSourceDelegate {
     /// The events of each bubble.
     var ids: [[String]] { bubbles.map { $0.events.map(\.eventId) } }
 
-    /// The events one after the other, with what stands above each.
+    /// The events in order, with the lines shown above each.
     var lines: [Line] {
         bubbles.flatMap { bubble in
             bubble.bubbleComponents.enumerated().map { index, component in
@@ -89,7 +89,7 @@ final class BubbleScript: MXKDataSourceDelegate {
         }
     }
 
-    // MARK: Being told
+    // MARK: Reports
 
     func cellViewClass(for cellData: MXKCellData) -> (any MXKCellRendering.Type)? { nil }
     func cellReuseIdentifier(for cellData: MXKCellData) -> String? { nil }

@@ -7,7 +7,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// Messages of the user: there at once, and once, wherever the answer and the sync come first.
+/// The user's own messages appear at once and only once, whether the answer or the sync comes first.
 @MainActor @Suite(.overSockets) struct EchoTests {
     private static let send = "v3/rooms/*/send/*/*"
 
@@ -29,7 +29,7 @@ import Testing
         #expect(room.ids == ["$own", "$2"])
     }
 
-    /// The server has put another message before ours.
+    /// The server placed another message before ours.
     @Test func whenOursComesBackItTakesTheServersPlace() async throws {
         let room = try await LiveRoom()
         room.scene.server.on("PUT", Self.send, .json(#"{"event_id":"$own"}"#))

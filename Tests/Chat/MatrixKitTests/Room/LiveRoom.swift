@@ -6,7 +6,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// A session that is in a room, and a data source of it that somebody looks at.
+/// A session in a room, and a data source with a view.
 @MainActor
 final class LiveRoom: MXKDataSourceDelegate {
     let scene: SessionScene
@@ -41,7 +41,7 @@ final class LiveRoom: MXKDataSourceDelegate {
     func dataSource(_ dataSource: MXKDataSource, didCellChange changes: Any?) { wasTold += 1 }
     func dataSource(_ dataSource: MXKDataSource, didStateChange state: MXKDataSourceState) { states.append(state) }
 
-    /// A message of the user, as a sync brings it.
+    /// A message of the user, as in a sync.
     static func own(_ id: String, _ body: String, transaction: String) -> String {
         #"""
         {"type":"m.room.message","event_id":"\#(id)","sender":"@a:s","origin_server_ts":9,

@@ -5,9 +5,9 @@ import Testing
 
 @testable import MatrixKit
 
-/// Runs of joins without end. In processes of their own: other tests wait for the main actor.
+/// Endless runs of joins and leaves. They run in their own processes because other tests use the main actor.
 @MainActor @Suite struct LongSeriesTests {
-    /// A series is a chain, and its links are not released one within the other.
+    /// A series is a chain whose links are not released recursively.
     @Test func aSeriesOfAHundredThousandIsForgotten() async {
         await #expect(processExitsWith: .success) { try await MainActor.run { try LongSeriesTests().forget() } }
     }
@@ -27,7 +27,7 @@ import Testing
         #expect(script.source.numberOfCells == 0)
     }
 
-    /// However many there are already: what one more costs does not grow with them, and neither does what a page of them costs.
+    /// The cost of one more, or of a page, does not grow with the length of the series.
     @Test func aLongSeriesCostsNoMoreThanAShortOne() async {
         await #expect(processExitsWith: .success) {
             try await MainActor.run {

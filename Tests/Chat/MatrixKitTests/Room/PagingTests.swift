@@ -57,7 +57,7 @@ import Testing
         #expect(room.ids == (20...30).map { "$\($0)" })
     }
 
-    /// Each closure is called once, and nothing else happens.
+    /// Each closure is called once, with no other effect.
     @Test func whoeverDestroysItHearsOfEachPageOnce() async throws {
         let room = try await room()
         room.scene.server.on("GET", Self.messages, Self.page(20...29, end: "q").after(.milliseconds(200)))
@@ -79,7 +79,7 @@ import Testing
         #expect(room.scene.server.requests("GET", Self.messages).count == 1)
     }
 
-    /// The server leaves events out while a page is under way: that page is of what was before.
+    /// The server reports a gap during paging: the pending page belongs to the timeline before it.
     @Test func aGapWhilePagingBeginsAnew() async throws {
         let room = try await room()
         let isSlow = Lock(true)
@@ -158,7 +158,7 @@ import Testing
         #expect(await eventually { await source.state == .ready })
     }
 
-    /// What was forgotten comes again, the same as before, however much of it and in whatever pages.
+    /// Discarded events come back unchanged, whatever their number and the pages.
     @Test(arguments: 0..<20 as Range<UInt64>) func whatIsForgottenComesAgain(seed: UInt64) async throws {
         var random = XorShift(seed: seed)
         let timeline = (1...60).map { number in
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// As a room that is shown twice: each shows all of it.
+    /// As if a room is shown twice: each view shows all of it.
     @Test func twoDataSourcesOfOneRoomPageEachForItself() async throws {
         let room = try await room()
         room.scene.server.on("GET", Self.messages, [Self.page(20...29, end: "q"), Self.page(10...19)])
@@ -198,7 +198,7 @@ import Testing
         let ids = (0..<other.numberOfCells).flatMap { other.cellData(at: $0)?.events.map(\.eventId) ?? [] }
         #expect(ids == (10...30).map { "$\($0)" })
         #expect(room.ids == ids)
-        // Neither does one that begins anew take the other's place.
+        // Neither does reloading one replace the other.
         other.reload()
         #expect(!room.source.canPaginate(.backwards))
         #expect(room.scene.server.requests("GET", Self.messages).count == 2)

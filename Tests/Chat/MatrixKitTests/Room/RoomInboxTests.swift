@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// In a process of its own: other tests keep the main actor, between whose turns the parts are taken.
+    /// Runs in its own process because other tests hold the main actor, and the parts are taken between its turns.
     @Test func aLongReportIsTakenInParts_inOrder_andWithoutOtherRooms() async {
         await #expect(processExitsWith: .success) { await RoomInboxTests().takeALongReport() }
     }

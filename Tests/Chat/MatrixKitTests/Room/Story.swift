@@ -50,7 +50,7 @@ struct Story {
         #"{"msgtype":"m.image","body":"\#(name)","url":"mxc://s/i","info":{"w":640,"h":480,"size":81234,"mimetype":"image/png"}}"#
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     mutating func wait(_ seconds: UInt64) { now += seconds * 1000 }
 
@@ -100,7 +100,7 @@ struct Story {
         try add("m.room.encrypted", sender, #"{"algorithm":"m.megolm.v1.aes-sha2","ciphertext":"x","session_id":"y"}"#)
     }
 
-    // MARK: What becomes of events
+    // MARK: Changes of events
 
     static func redacted(_ event: MXEvent) throws -> MXEvent {
         try Story.event(

@@ -10,7 +10,7 @@ import TerminalUI
 import TestSupport
 import Testing
 
-/// Threads are told at the events that they began with, and each has a data source of its own.
+/// Threads are reported at their root events, and each has a data source of its own.
 @MainActor @Suite(.overSockets) struct ThreadTests {
     private static let relations = "v1/rooms/*/relations/*/m.thread"
     private static let root = #"{"type":"m.room.message","event_id":"$root","sender":"@b:s","origin_server_ts":1,"#
@@ -65,7 +65,7 @@ import Testing
         #expect(summary(room)?.latest?.body == "where?" && room.texts == ["lunch?", "else"])
     }
 
-    /// The homeserver counts what is not here.
+    /// The homeserver also counts messages that are not stored here.
     @Test func whatTheHomeserverCountsIsTold_andWhatCameSince() async throws {
         let bundle =
             #""unsigned":{"m.relations":{"m.thread":{"count":7,"current_user_participated":false,"latest_event":"#
@@ -77,7 +77,7 @@ import Testing
         #expect(summary(room)?.latest?.body == "eighth")
     }
 
-    /// Whatever number the homeserver names.
+    /// Whatever number the homeserver reports.
     @Test(arguments: ["9223372036854775807", "-9223372036854775808", "-1", "1e400"])
     func aCountThatCannotBeIsNoHarm(_ count: String) async throws {
         let bundle =
@@ -86,7 +86,7 @@ import Testing
         #expect(summary(room)?.count ?? 0 >= 1 && summary(room)?.latest?.body == "eighth")
     }
 
-    /// The event that a thread began with may be out of reach: its replies are not.
+    /// The root event of a thread may be out of reach while its replies are not.
     @Test func withoutItsRootAThreadIsShownAllTheSame() async throws {
         let room = try await room([])
         room.scene.server.on("GET", "v3/rooms/*/event/*", .error(404, "M_NOT_FOUND"))
@@ -107,7 +107,7 @@ import Testing
         #expect(summary(room)?.count == 2)
     }
 
-    /// What is stored is there without the homeserver.
+    /// Stored messages appear without the homeserver.
     @Test func aThreadIsShownFromTheStore_thenAsTheHomeserverHasIt() async throws {
         let room = try await room([Self.reply("$1", "one", ts: 2), Self.reply("$5", "five", ts: 6)])
         room.scene.server.on("GET", Self.relations, .silence)
@@ -141,7 +141,7 @@ import Testing
         thread.destroy()
     }
 
-    /// The homeserver's answer may be older than what a sync has brought.
+    /// The homeserver's answer may be older than the latest sync.
     @Test func whatHasComeSinceStays() async throws {
         let room = try await room([Self.reply("$1", "one", ts: 2)])
         room.scene.server.on(
@@ -172,7 +172,7 @@ import Testing
         thread.destroy()
     }
 
-    /// The room's receipt leaves threads unread, and a thread's the room.
+    /// The room's receipt leaves threads unread, and vice versa.
     @Test func eachIsReadByItself() async throws {
         let room = try await room([Self.reply("$1", "one", ts: 2)])
         room.scene.server.on("POST", "v3/rooms/*/receipt/m.read/*", .json("{}"))

@@ -4,7 +4,7 @@ import MatrixKitTerminal
 import TerminalUI
 import Testing
 
-/// What users of a chat can change.
+/// Settings that users of a chat can change.
 @MainActor
 struct ChatSettingsTests {
     private let folder: TemporaryFolder

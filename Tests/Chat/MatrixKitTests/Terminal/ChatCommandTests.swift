@@ -56,7 +56,7 @@ struct ChatCommandTests {
         #expect(scene.chat.room.completions("b").map(\.shown).first == "Bob  @mallory:x")
     }
 
-    /// Two of one name: what is written says which of them is meant.
+    /// Two members with one name: the text that is sent tells which one is meant.
     @Test func aNameThatSeveralHaveIsWrittenWithTheId() async throws {
         let kit = try await KitScene()
         try await kit.start(
@@ -76,7 +76,7 @@ struct ChatCommandTests {
 
     // MARK: Leaving
 
-    /// Whatever is open: the first closes it, the second leaves.
+    /// Whatever is open, the first closes it and the second leaves.
     @Test(arguments: ["a dialog", "help", "a completion", "text", "a search", "the rooms", "the members", "an edit"])
     func controlCTwiceLeaves(open: String) async throws {
         let mine = Self.said("$1", by: "@a:s", ts: 1)
@@ -113,7 +113,7 @@ struct ChatCommandTests {
         #expect(quits == 1)
     }
 
-    // MARK: Questions before what others see
+    // MARK: Confirmations
 
     @Test(arguments: [("/kick @b:s too loud", "kick", "Remove"), ("/ban @b:s too loud", "ban", "Ban")])
     func nobodyIsSentAwayWithoutAQuestion(line: String, path: String, action: String) async throws {

@@ -6,11 +6,11 @@ import Testing
 
 @testable import MatrixKit
 
-/// More comes than anybody reads.
+/// More messages arrive than anyone reads.
 @MainActor @Suite(.overSockets) struct ChatFloodTests {
     private static let (syncs, events) = (10, 500)
 
-    /// An hour apart: each is a bubble.
+    /// An hour apart, so that each gets a bubble.
     private static func messages(_ sync: Int) -> [String] {
         (0..<events).map { index in
             let number = sync * events + index

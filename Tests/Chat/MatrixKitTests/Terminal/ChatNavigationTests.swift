@@ -9,7 +9,7 @@ import TerminalUI
 import TestSupport
 import Testing
 
-/// Ways from one place of a chat to another: links, threads, hits of a search.
+/// Navigation in a chat: links, threads, search results.
 @MainActor @Suite(.overSockets)
 struct ChatNavigationTests {
     private static func named(_ name: String) -> String {

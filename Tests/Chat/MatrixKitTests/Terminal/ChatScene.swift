@@ -5,7 +5,7 @@ import MatrixSDK
 import TerminalUI
 import TestSupport
 
-/// A chat without a terminal: keys go in, text comes out.
+/// A chat without a terminal: takes keys, returns text.
 @MainActor
 final class ChatScene {
     let chat = MXKChatViewController()
@@ -22,7 +22,7 @@ final class ChatScene {
 
     func press(_ inputs: TerminalInput...) { for input in inputs { _ = chat.handle(input) } }
 
-    /// Writes a line, and sends it.
+    /// Types a line and sends it.
     func enter(_ line: String) { press(.text(line), .enter) }
 
     var text: [String] { chat.draw(columns: columns, rows: 30).text }
@@ -31,7 +31,7 @@ final class ChatScene {
         await eventually { await self.text.contains { $0.contains(text) } }
     }
 
-    /// A room that it lists is shown.
+    /// Waits until the room is listed, and opens it.
     func open(_ name: String, _ roomId: String, _ scene: KitScene) async -> Bool {
         guard await shows(name) else { return false }
         chat.open(roomId, in: scene.session)

@@ -5,7 +5,7 @@ import Testing
 /// The chat around a room, without a session.
 @MainActor
 struct ChatScreenTests {
-    /// Else it would draw itself for ever.
+    /// Otherwise it would redraw forever.
     @Test func drawingAsksForNoMoreDrawing() {
         let chat = MXKChatViewController()
         var asked = 0

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MatrixKit
 
-/// How the whole chat looks, and its lists alone, as files for people to read: see ``Snapshot``.
+/// Snapshots of the whole chat, and of its lists alone, as readable files: see ``Snapshot``.
 @MainActor @Suite(.overSockets)
 struct ChatSnapshotTests {
     /// Saturday 21 November 2020, 9:00 UTC.
@@ -83,7 +83,7 @@ struct ChatSnapshotTests {
         says("$13", "@a:s", minute: 70, "Thanks!"),
     ]
 
-    /// Of the thread.
+    /// The root of the thread.
     private static let root = says("$8", "@d:s", minute: 5, "日本語の文章は空白なしで折り返します。漢字とかなの幅は二つ分です。")
 
     private static let receipts =
@@ -96,7 +96,7 @@ struct ChatSnapshotTests {
             "m.room.power_levels", "$p", "@b:s", minute: 0, #"{"users":{"@b:s":100,"@c:s":50}}"#, key: ""),
     ]
 
-    /// A chat with rooms of every kind, of which one is open.
+    /// A chat with rooms of every kind, one of them open.
     private static func started() async throws -> (KitScene, ChatScene) {
         let kit = try await KitScene()
         kit.server.on("POST", "v3/rooms/*/read_markers", .ok)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MatrixKitTerminal
 
-/// Where messages are written.
+/// The editor for messages.
 @MainActor
 struct ComposerTests {
     private final class Sent: MXKRoomInputToolbarViewDelegate {

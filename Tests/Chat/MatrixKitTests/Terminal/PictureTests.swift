@@ -17,7 +17,7 @@ struct PictureTests {
         return try #require(decoder.decode([Sample].self, from: Fixtures.data("terminal/png.json")).first).png
     }
 
-    /// A room whose only message is an image with this about it.
+    /// A room whose only message is an image with this `info`.
     private static func room(_ info: String, _ fetch: @escaping (MXKAttachment) async throws -> Data) throws -> (
         MXKRoomViewController, BubbleScript
     ) {

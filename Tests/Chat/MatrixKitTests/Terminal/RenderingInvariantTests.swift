@@ -8,7 +8,7 @@ import Testing
 @testable import MatrixKit
 @testable import MatrixKitTerminal
 
-/// What holds for every content.
+/// Invariants of any content.
 @MainActor @Suite struct RenderingInvariantTests {
     nonisolated static let widths = [1, 2, 3, 7, 10, 20, 49, 50, 80, 200]
 
@@ -89,7 +89,7 @@ import Testing
         withExtendedLifetime((room, other)) {}
     }
 
-    /// Without the line of what is going on.
+    /// The timeline without the status line.
     private func timeline(_ controller: MXKRoomViewController, columns: Int, rows: Int) -> [String] {
         controller.draw(columns: columns, rows: rows).text.dropLast(2)
     }
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    /// Cells come before the screen and after it, and go: the first line on the screen stays, or the first one that is left.
+    /// Cells are added and removed before and after the screen: its first line stays, or the first one that is left.
     @Test(arguments: 0..<200) func whatIsReadStaysWhateverComesAndGoes(seed: UInt64) {
         var random = XorShift(seed: seed)
         var (cells, next) = (Array(0..<30), 30)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// The timeline begins anew: when what was read is there again, it is on the screen again.
+    /// The timeline is reloaded: when the lines that were on the screen return, they are shown again.
     @Test func whatWasReadIsFoundAgain() {
         let all = Self.source(Array(repeating: 1, count: 30))
         var viewport = CellViewport()
@@ -173,7 +173,7 @@ import Testing
         #expect(viewport.lines(all, rows: 5).map(\.text) == shown)
     }
 
-    /// Around an event, what comes at the end does not push away what is read.
+    /// Around an event, new lines at the end do not push the visible ones away.
     @Test func whereTheEndIsNotFollowedTheLastLinesStay() {
         let few = Self.source([1, 1, 1, 1, 1, 1])
         var viewport = CellViewport()

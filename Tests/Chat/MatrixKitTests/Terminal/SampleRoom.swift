@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import MatrixKit
 
-/// A room with everything in it that is hard to lay out, each under a name.
+/// A room with everything that is hard to lay out, each under a name.
 @MainActor
 struct SampleRoom {
     let story: Story

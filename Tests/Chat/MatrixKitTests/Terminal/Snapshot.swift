@@ -3,7 +3,7 @@ import TerminalUI
 import TestSupport
 import Testing
 
-/// What is drawn, as a file for people to read. `REWRITE_SNAPSHOTS=1` writes the files again.
+/// Drawn output as readable files. `REWRITE_SNAPSHOTS=1` rewrites the files.
 enum Snapshot {
     static let widths = [20, 40, 80, 120, 200]
 
@@ -11,7 +11,7 @@ enum Snapshot {
         line.fitted(to: columns).cells.map(\.cluster).joined() + "│\n"
     }
 
-    /// A surface under a title.
+    /// The text of a surface below a title.
     static func text(_ title: String, _ surface: TerminalSurface) -> String {
         title + ":\n" + surface.lines.map { line($0, surface.columns) }.joined()
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MatrixKit
 
-/// How cells and screens look, as files for people to read. See ``Snapshot``.
+/// Snapshots of cells and screens as readable files. See ``Snapshot``.
 @MainActor @Suite struct SnapshotTests {
     @Test(arguments: Snapshot.widths) func bubbles(columns: Int) throws {
         let room = try SampleRoom()

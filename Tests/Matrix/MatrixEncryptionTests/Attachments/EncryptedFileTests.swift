@@ -86,7 +86,7 @@ import Testing
         return pieces
     }
 
-    /// An IV of which all bytes are 255 but the first, which other implementations may choose.
+    /// An IV whose bytes are all 255 except the first, which other implementations may choose.
     @Test func theCounterCarriesOverAllBytes() {
         let key = RandomSource.system.secret(32)
         let text = [UInt8](repeating: 7, count: 100)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// The backup of room keys, from its making to its end.
+/// The backup of room keys, from creation to deletion.
 @Suite struct BackupTests {
     private let server = KeyServer()
     private let alice: TestDevice
@@ -19,7 +19,7 @@ import Testing
         server.requests.count { if case .uploadRoomKeys = $0.call { true } else { false } }
     }
 
-    /// After the time for which a new key waits for others.
+    /// Advances the clock past the delay before new keys are uploaded.
     private func backUp(_ device: TestDevice) throws {
         device.now += 10_000
         try device.pump()
@@ -47,7 +47,7 @@ import Testing
         #expect(throws: EncryptionError.backupExists) {
             try alice.turn { try $0.makeBackup(isReplacement: false, &$1) }
         }
-        // A new version has nothing.
+        // A new version is empty.
         try alice.makeBackup(isReplacement: true)
         #expect(try uploads() == 6 && entries() == 250 && server.backups.versions.count == 2)
     }
@@ -74,7 +74,7 @@ import Testing
         let entry = server.backups.versions[0].rooms["!r:s"]?[session.id]
         #expect(uploads() == 1 && entry?["first_message_index"]?.int == 7)
         #expect(alice.machine.nextRetry == nil)
-        // While the next is on its way, it becomes better still.
+        // A better key arrives during the upload of the next one.
         try take(at: 5)
         alice.now += 10_000
         let request = try #require(try alice.turn { try $0.requests(&$1) }.first)
@@ -102,7 +102,7 @@ import Testing
         #expect(alice.machine.nextRetry == nil)
     }
 
-    // MARK: Which version
+    // MARK: Selecting a version
 
     @Test func anotherVersionThanWasThoughtIsAskedFor_andTrustedAnew() throws {
         try alice.makeBackup()
@@ -117,7 +117,7 @@ import Testing
         alice.now += 15_000
         try alice.pump()
         #expect(try entries() == 1)
-        // Its key comes from the other device.
+        // The other device sends its key.
         try second.sync()
         try alice.sync()
         #expect(try alice.secret(.backup) == second.secret(.backup))
@@ -178,7 +178,7 @@ import Testing
         server.backups.isAlwaysWrong = true
         let before = server.requests.count
         try backUp(alice)
-        #expect(server.requests.count == before + 2)  // an upload, and which version there is
+        #expect(server.requests.count == before + 2)  // an upload, and a check of the current version
         alice.now += 15_000
         try alice.pump()
         #expect(server.requests.count == before + 4)
@@ -194,7 +194,7 @@ import Testing
         try alice.sync()
         _ = try alice.makeSessions(30)
         try alice.makeBackup()
-        // What a server may do to entries.
+        // Entries as a server may damage them.
         server.backups.versions[0].rooms["!r:s"]?["damaged"] = object { $0.add("session_data", "x") }
         let (id, entry) = try #require(
             server.backups.versions[0].rooms["!r:s"]?.first { $0.key != event.sessionId && $0.key != "damaged" })
@@ -220,7 +220,7 @@ import Testing
         #expect(try second.text(event) == "kept")
         let shield = try second.turn { try $0.shield(roomId: "!r:s", sessionId: event.sessionId, &$1) }
         #expect(shield == .authenticityNotGuaranteed)
-        // What has come from there is not written again.
+        // Keys from the backup are not uploaded again.
         let before = uploads()
         try backUp(second)
         #expect(uploads() == before)
@@ -264,7 +264,7 @@ import Testing
         #expect(try second.failure(event) == .unknownSession)
         try second.pump()
         #expect(try looks() == 1 && second.text(event) == "kept")
-        // One that is not there is not looked for again and again.
+        // A missing session is not looked up again and again.
         try bob.turn { try $0.discardSession(of: "!r:s", &$1) }
         let lost = try bob.send("lost", to: .room("@bob:s"))
         for _ in 0..<3 {
@@ -278,13 +278,13 @@ import Testing
         #expect(looks() == 2)
         second.now += 1
         try second.pump()
-        #expect(looks() == 2)  // nobody waits for it
+        #expect(looks() == 2)  // no pending request for it
         #expect(try second.failure(lost) == .unknownSession)
         try second.pump()
         #expect(looks() == 3)
     }
 
-    /// Anybody who has the public key can write to it.
+    /// Anyone with the public key can write to the backup.
     @Test func whatTheBackupSaysDoesNotTakeThePlaceOfWhatTheOwnerSaid() throws {
         let bob = try TestDevice("@bob:s", "B", on: server)
         for device in [alice, bob] { try device.encryptRoom("!r:s") }
@@ -308,7 +308,7 @@ import Testing
         #expect(try alice.text(event) == "x")
     }
 
-    /// The server knows the public key, and may put something else there for a session.
+    /// The server knows the public key and may store something else for a session.
     @Test func aBackupFullOfWrongKeysDoesNotKeepOurDevicesFromHelping() throws {
         let bob = try TestDevice("@bob:s", "B", on: server)
         for device in [alice, bob] { try device.encryptRoom("!r:s") }
@@ -355,7 +355,7 @@ import Testing
         try alice.sync()
         try second.sync()
         #expect(try second.text(event) == "x")
-        // Nobody is woken for what is over.
+        // No wake-up is scheduled for a finished backup.
         server.backups.isFailing = false
         for _ in 0..<3 {
             second.now += 60_000
@@ -364,7 +364,7 @@ import Testing
         #expect(second.machine.pauses["backup session"] != nil && second.machine.nextRetry == nil)
     }
 
-    // MARK: Its end
+    // MARK: Deletion
 
     @Test func deletingItDeletesThoseBeforeIt() throws {
         for _ in 0..<3 { try alice.makeBackup(isReplacement: true) }
@@ -379,7 +379,7 @@ import Testing
         #expect(uploads() == 0)
     }
 
-    /// The server would take up the one before it again.
+    /// Otherwise the server would make the previous version current again.
     @Test func deletingThemGoesOnInTheNextProcess_upToWhatIsNewer() throws {
         for _ in 0..<3 { try alice.makeBackup(isReplacement: true) }
         try alice.turn { try $0.deleteBackup(&$1) }
@@ -391,7 +391,7 @@ import Testing
         try alice.restart()
         try alice.pump()
         #expect(server.backups.versions.isEmpty)
-        // One that another device has made since is nobody's wish to lose.
+        // A version that another device has made since is kept.
         let second = try alice.second()
         try alice.verify(second)
         for _ in 0..<2 { try alice.makeBackup(isReplacement: true) }
@@ -410,7 +410,7 @@ import Testing
         #expect(server.backups.versions.map(\.id) == ["4", "6"])
     }
 
-    /// Servers may name their versions as they like.
+    /// Servers may choose any names for versions.
     @Test(arguments: [("a", "b"), ("99999999999999999998", "99999999999999999999"), ("9", "b")])
     func aNewerBackupIsNotDeletedWhateverItsName(old: String, new: String) throws {
         try alice.makeBackup()
@@ -441,7 +441,7 @@ import Testing
         #expect(server.backups.versions.isEmpty)
     }
 
-    /// Its answer may be of before.
+    /// The pending check may return an outdated answer.
     @Test func aCheckThatIsWishedDuringAnotherIsMadeAfterIt() throws {
         try alice.makeBackup()
         try alice.turn { machine, _ in machine.checkBackup() }
@@ -465,7 +465,7 @@ import Testing
         try alice.turn { try $0.deleteBackup(&$1) }
         try alice.pump()
         _ = try alice.makeSessions(1)
-        server.backups.add(old)  // signed as it should be
+        server.backups.add(old)  // correctly signed
         try alice.checkBackup()
         try backUp(alice)
         #expect(try alice.backupState == .untrusted(version: "2"))

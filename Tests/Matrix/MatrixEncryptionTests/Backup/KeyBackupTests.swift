@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Nobody checks the ciphertext: what comes out must be checked, and is never believed.
+    /// Nothing authenticates the ciphertext: the plaintext must be validated, and is never trusted.
     @Test func aDamagedEntryDecryptsAndIsRefusedAsSession() throws {
         let vector = try vectors.value("backup").value("not_authenticated")
         let text = try KeyBackup.decrypt(try vector.value("session_data"), with: try pair())
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    // MARK: Who vouches for a backup
+    // MARK: Trust in a backup
 
     @Test func signaturesOfAuthDataAreChecked() throws {
         for vector in try vectors.list("auth_data") {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// A new backup that the server does not make at once.
+/// A new backup that the server does not create at once.
 @Suite struct NewBackupTests {
     private let server = KeyServer()
     private let alice: TestDevice
@@ -16,7 +16,7 @@ import Testing
         try alice.checkBackup()
     }
 
-    /// One of another device, made while the server did not answer this one.
+    /// Adds another device's backup, made while the server did not answer this one.
     private func addBackup() {
         let authData = KeyBackupAuthData(publicKey: Curve25519KeyPair(random: .system).publicKey)
         server.backups.add(

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// All but those that the one byte of parity cannot tell: one in 256.
+    /// The parity byte misses one error in 256.
     @Test func typingErrorsAreFound() throws {
         let text = Array(RecoveryKey.text(of: SecretBytes(try vectors.list("recovery_keys")[2].hex("key"))))
         var passed = 0

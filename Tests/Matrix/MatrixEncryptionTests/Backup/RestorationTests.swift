@@ -16,7 +16,7 @@ import Testing
         try alice.makeBackup()
     }
 
-    /// A newer version, with a key that nobody here has.
+    /// Makes a newer version whose key no local device has.
     private func replaceBackup() {
         let key = Curve25519KeyPair(random: .system).publicKey
         let authData = KeyBackupAuthData(publicKey: key)
@@ -33,7 +33,7 @@ import Testing
         try alice.pump()
     }
 
-    /// Whoever waits for it would wait for ever.
+    /// Otherwise its caller would wait forever.
     @Test(.rule("R34")) func aVersionThatIsReplacedBeforeTheDownloadIsRefused() throws {
         try alice.turn { try $0.restoreBackup(&$1) }
         replaceBackup()
@@ -46,7 +46,7 @@ import Testing
         #expect(server.requests.count { if case .downloadRoomKeys = $0.call { true } else { false } } == 1)
     }
 
-    /// A backup of our own that takes its place has nothing.
+    /// Our replacement is empty.
     @Test func aVersionThatWeReplaceIsRefused() throws {
         server.backups.isFailing = true
         try alice.turn { try $0.restoreBackup(&$1) }
@@ -59,18 +59,18 @@ import Testing
         #expect(!alice.notices.contains { if case .backupRestored = $0 { true } else { false } })
     }
 
-    /// Perhaps its key has got into other hands.
+    /// Its key may have leaked.
     @Test(.rule("R34")) func aBackupThatWeHaveReplacedIsNotWrittenToAgain() throws {
         let old = server.backups.versions[0].content
         try alice.makeBackup(isReplacement: true)
-        server.backups.add(old)  // signed as it should be
+        server.backups.add(old)  // correctly signed
         try alice.checkBackup()
         try pumpLater()
         #expect(try alice.backupState == .untrusted(version: "3"))
         #expect(server.backups.versions.last?.count == 0)
     }
 
-    /// A part is no restoration.
+    /// A partial restoration does not count.
     @Test func aVersionThatIsReplacedWhileItIsTakenIsRefused() throws {
         let key = try KeyBackupAuthData(server.backups.versions[0].content.value("auth_data")).publicKey
         let sessions = try TestDevice("@bob:s", "B", on: server).makeSessions(11).map { session in

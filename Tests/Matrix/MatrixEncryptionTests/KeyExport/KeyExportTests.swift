@@ -61,7 +61,7 @@ import Testing
                 try KeyExport.json(of: Array(damaged.utf8), passphrase: "p")
             }
         }
-        // One round more, as the file says: the codes differ.
+        // One round more than the file says: the codes differ.
         var changed = bytes
         changed[36] = 2
         let damaged = [lines[0], UnpaddedBase64.encode(changed), lines[2]].joined(separator: "\n")

@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    /// The IV is under no code: a key must be compared with its public half.
+    /// Nothing authenticates the IV: a key must be compared with its public half.
     @Test func aFlippedIVGivesAnotherKey() throws {
         let seed = RandomSource.system.secret(32)
         let secret = EncryptedSecret(seed, name: "n", key: key, random: .system)

@@ -40,7 +40,7 @@ import Testing
         #expect(kept > 500)
     }
 
-    /// As in ``JSONView``: what was verified is what is read.
+    /// As in ``JSONView``: the verified bytes are the bytes that are read.
     @Test func ofEqualKeysTheLastCounts() throws {
         #expect(try canonical(#"{"a":1,"b":2,"\u0061":3}"#) == #"{"a":3,"b":2}"#)
         #expect(try canonical(#"{"a":1,"A":2}"#) == #"{"A":2,"a":1}"#)

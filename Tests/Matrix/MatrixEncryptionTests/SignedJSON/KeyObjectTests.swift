@@ -13,7 +13,7 @@ import Testing
         try DeviceKeys(userID: "@a:hs", deviceID: id, identityKey: identityKey, fingerprint: fingerprint)
     }
 
-    /// The object with more members, signed anew.
+    /// The object with additional members, signed again.
     private func resigned(_ object: JSONView, adding json: String, keyID: String = "ed25519:DEV") throws -> JSONView {
         let text = String(decoding: object.data, as: UTF8.self)
         let view = try #require(JSONView(Array("{\(json),\(text.dropFirst())".utf8)))
@@ -69,7 +69,7 @@ import Testing
     @Test(.rule("R12")) func objectsOfOneKindAreNotTakenForAnother() throws {
         let device = try device()
         let key = "\"key\":\"\(identityKey.base64)\""
-        // Device keys that are a one-time key too, and the like: signed by the right key each.
+        // Device keys that are also a one-time key, and the like: each is signed by the right key.
         let both = try resigned(device.json, adding: key)
         #expect(throws: EncryptionError.keys) { try SignedOneTimeKey(both, of: device) }
         let usage = try resigned(device.json, adding: #""usage":["master"]"#)
@@ -78,7 +78,7 @@ import Testing
 
         let oneTimeKey = try SignedOneTimeKey.json(
             identityKey, isFallback: false, userID: "@a:hs", deviceID: "DEV", fingerprint: fingerprint)
-        // Called a fallback key after it was signed.
+        // Declared a fallback key after signing.
         let text = String(decoding: oneTimeKey.data, as: UTF8.self)
         let renamed = try #require(JSONView(Array((#"{"fallback":true,"# + text.dropFirst()).utf8)))
         #expect(throws: EncryptionError.signature) { try SignedOneTimeKey(renamed, of: device) }

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// U+212A is a K for `==`, and so is one user another.
+    /// `==` treats U+212A as K, and so confuses two users.
     @Test func namesThatOnlyLookAlikeDiffer() throws {
         let pair = Ed25519KeyPair(random: .system)
         let signed = try SignedJSON.sign(try object("{}"), with: pair, user: "@K:b", keyID: "ed25519:1")

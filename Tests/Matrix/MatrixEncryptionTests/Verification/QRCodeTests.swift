@@ -10,7 +10,7 @@ import Testing
         try vector.text("level") == "low" ? .low : .medium
     }
 
-    /// Codes of all versions that are in use here, made by another encoder.
+    /// Codes of every version in use, made by another encoder.
     @Test func everyModuleIsAsElsewhere() throws {
         for vector in try vectors.list("codes") {
             let size = Int(try vector.wholeNumber("size"))
@@ -57,7 +57,7 @@ import Testing
         let onBright = code.lines(isOnDark: false)
         #expect(onBright[0] == String(repeating: " ", count: 29))
         #expect(onBright[2].hasPrefix("    █▀▀▀▀▀█ "))
-        // Both tell the same.
+        // Both show the same code.
         for (index, line) in onDark.enumerated() {
             let swapped = String(line.map { ["█": " ", " ": "█", "▀": "▄", "▄": "▀"][$0] ?? "?" })
             #expect(swapped == onBright[index])

@@ -13,7 +13,7 @@ import Testing
             key: try Curve25519PublicKey(base64: try vector.text("public")))
     }
 
-    /// Of two sides, of which a vector has one's private key.
+    /// The secret of two sides, one of whose private keys is in the vector.
     private func secret(_ vector: JSONView) throws -> SecretBytes {
         let (starter, accepter) = (try vector.value("starter"), try vector.value("accepter"))
         let (own, peer) = starter["private"]?.string == nil ? (accepter, starter) : (starter, accepter)
@@ -129,7 +129,7 @@ import Testing
                     commitment: commitment, key: bob.publicKey, start: try start(changed))
             }
         }
-        // White space and order are none of its content.
+        // White space and order do not matter.
         try ShortAuthenticationString.verify(
             commitment: commitment + "=", key: bob.publicKey,
             start: try start(#"{ "x":[1], "method":"m.sas.v1","from_device":"A","m.relates_to":{"a":"b"}}"#))
@@ -170,7 +170,7 @@ import Testing
             let view = JSONView(changed) ?? .nothing
             #expect(throws: EncryptionError.mac, "\(index)") { try authentication.verify(view, known: keys) }
         }
-        // Another side's codes, another transaction's, another key, and none that we know.
+        // Codes of the other side, of another transaction, of another key, and with only unknown keys.
         let mirrored = SASAuthentication(
             secret: try alice.sharedSecret(with: bob.publicKey), method: method, sender: party("bob", bob),
             receiver: party("alice", alice), transactionID: "1")

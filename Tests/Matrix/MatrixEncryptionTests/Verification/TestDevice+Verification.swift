@@ -20,7 +20,7 @@ struct VerificationScene {
         for device in [alice, bob] { device.takeNotices() }
     }
 
-    /// A device that a user has just logged in with.
+    /// Logs a user in on a new device.
     func join(_ user: String, _ id: String) throws -> TestDevice {
         let device = try TestDevice(user, id, on: server)
         try device.encryptRoom("!r:s")
@@ -28,7 +28,7 @@ struct VerificationScene {
         return device
     }
 
-    /// From the request to the moment when both users compare.
+    /// Goes from the request to the comparison.
     func compare(_ one: TestDevice, _ other: TestDevice, device: String? = nil) throws {
         try one.requestVerification(of: other.address.user, device: device ?? other.address.device)
         try other.sync()
@@ -44,7 +44,7 @@ struct VerificationScene {
 }
 
 extension KeyServer {
-    /// What a server does to messages that lie there for a device; nil drops one.
+    /// Alters messages that are pending at the server for a device; `nil` drops one.
     func change(
         _ type: String, to address: DeviceAddress, _ body: (JSONView) throws -> JSONView?
     ) rethrows {
@@ -62,7 +62,7 @@ extension KeyServer {
         }
     }
 
-    /// Puts a message of a verification among those to a device.
+    /// Adds a verification message for a device.
     func inject(_ type: String, _ content: JSONView, from user: String, to address: DeviceAddress) {
         inject(
             object { writer in
@@ -84,7 +84,7 @@ extension KeyServer {
 }
 
 extension TestDevice {
-    /// The one that began last.
+    /// The newest verification.
     var verification: Verification { get throws { try #require(machine.verifications.last) } }
     var state: Verification.State { get throws { try verification.state } }
 
@@ -111,7 +111,7 @@ extension TestDevice {
         try pump()
     }
 
-    /// The last verification as a message would leave it, which is not kept.
+    /// The last verification after a message, which is not stored.
     func stateAfter(_ type: String, _ content: JSONView, from user: String) throws -> Verification.State {
         var (machine, turn) = (machine, CryptoTurn(Records(records), now: now, random: .system))
         try machine.receive(verification: "m.key.verification." + type, content, from: user, &turn)
@@ -126,7 +126,7 @@ extension TestDevice {
         try pump()
     }
 
-    /// What both users compare.
+    /// The values that both users compare.
     var shown: [Int] {
         get throws {
             guard case .comparing(let emoji, let decimals, _) = try state else { return [] }
@@ -143,7 +143,7 @@ extension TestDevice {
         }
     }
 
-    /// Takes the events of rooms from a position on, in clear.
+    /// Receives unencrypted events of rooms from a position on.
     func readRooms(from start: Int = 0, to end: Int? = nil) throws {
         for event in server.timeline[start..<(end ?? server.timeline.count)] {
             try take(event, content: event.content, sessionId: nil)
@@ -168,19 +168,19 @@ extension Verification.State {
         if case .comparing(let emoji, _, _) = self { emoji } else { [] }
     }
 
-    /// Nil unless it was cancelled here.
+    /// `nil` unless it was cancelled here.
     var ownCode: VerificationCancelCode? {
         if case .cancelled(let code, false) = self { code } else { nil }
     }
 
-    /// Nil unless the other side has cancelled.
+    /// `nil` unless the other side cancelled.
     var peersCode: VerificationCancelCode? {
         if case .cancelled(let code, true) = self { code } else { nil }
     }
 }
 
 extension JSONView {
-    /// With other values for some members; nil leaves one out.
+    /// A copy with other values for some members; `nil` removes one.
     func with(_ changes: [String: String?]) -> JSONView {
         object { writer in
             for (key, value) in members where changes[key] == nil { writer.add(key, value) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Strangers who send without end.
+/// Strangers who send messages without end.
 @Suite struct VerificationBoundsTests {
     private let scene: VerificationScene
     private let server: KeyServer
@@ -38,7 +38,7 @@ import Testing
         server.inject("request", request("x", from: "A"), from: "@alice:s", to: bob.address)
         try bob.sync()
         #expect(bob.machine.verifications.count == 10 && bob.machine.verification(first) != nil)
-        // Our own user has a place as soon as one is over.
+        // Our own user gets a slot as soon as another verification ends.
         try bob.requestVerification(of: "@alice:s")
         #expect(try bob.machine.verifications.count == 10 && bob.verification.direction == .outgoing)
         #expect(throws: EncryptionError.unexpected) { try bob.requestVerification(of: "@alice:s") }
@@ -48,7 +48,7 @@ import Testing
         #expect(try bob.verification.id.transaction == "y")
     }
 
-    /// Each second one cancels both: no more than the user may begin.
+    /// Every second request cancels both: the user may not start more.
     @Test func requestsWithoutEndAreNotAllAnswered() throws {
         for number in 0..<200 {
             server.inject("request", request("\(number)", from: "A"), from: "@alice:s", to: bob.address)
@@ -57,7 +57,7 @@ import Testing
         #expect(server.cancelCodes(to: alice.address).count == 10)
     }
 
-    /// A user who makes us cancel does not hold up what we send to others.
+    /// A user who causes cancellations does not delay messages to others.
     @Test func cancelsWaitForNothing_andNothingWaitsForThem() throws {
         for number in 0..<10 {
             server.inject("request", request("\(number)", from: "A"), from: "@alice:s", to: bob.address)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Verifications in which one side scans a code that the other shows.
+/// Verifications in which one side scans the other's code.
 @Suite struct VerificationByCodeTests {
     private let scene: VerificationScene
     private let server: KeyServer
@@ -23,7 +23,7 @@ import Testing
         try one.sync()
     }
 
-    /// One shows its code, the other scans it.
+    /// Lets one side show its code and the other scan it.
     private func verify(_ shower: TestDevice, _ scanner: TestDevice) throws {
         try scanner.scan(try #require(try shower.code))
         #expect(try scanner.state == .scanned)
@@ -47,7 +47,7 @@ import Testing
         let (shower, scanner) = doesRequesterShow ? (alice, bob) : (bob, alice)
         try verify(shower, scanner)
         #expect(try alice.isVerified("@bob:s") && bob.isVerified("@alice:s"))
-        // No key of a device was in the codes.
+        // The codes contained no device key.
         #expect(try alice.verification.proof == .init(master: true) && bob.verification.proof == .init(master: true))
     }
 
@@ -57,7 +57,7 @@ import Testing
         #expect(try mode(of: alice.code) == .trustingDevice && mode(of: second.code) == .untrustingDevice)
         let (shower, scanner) = doesNewOneShow ? (second, alice) : (alice, second)
         try verify(shower, scanner)
-        try alice.sync()  // who is asked for the private keys
+        try alice.sync()  // the device that is asked for the private keys
         try second.sync()
         #expect(try second.ownIdentity == .complete && second.verification.proof == .init(master: true))
         #expect(try alice.verification.proof == .init(device: true))
@@ -105,7 +105,7 @@ import Testing
         #expect(try alice.stateAfter("start", start, from: "@bob:s").ownCode == .unexpectedMessage)
     }
 
-    /// Keys that a server has swapped are seen in the code, whatever it says in messages.
+    /// The code reveals keys that a server has swapped, whatever its messages say.
     @Test func otherKeysInACodeCancel() throws {
         try agree(alice, bob)
         let code = try VerificationQRCode(try #require(try alice.code))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Verifications by messages to devices, that go as they should.
+/// Verifications by messages to devices, without faults.
 @Suite struct VerificationFlowTests {
     private let scene: VerificationScene
     private let server: KeyServer
@@ -30,9 +30,9 @@ import Testing
         #expect(try alice.shown.count == 10 && alice.shown == bob.shown)
         #expect(try !alice.isVerified("@bob:s"))
         try alice.confirmSame()
-        #expect(try !alice.isVerified("@bob:s"))  // the other's codes are missing
+        #expect(try !alice.isVerified("@bob:s"))  // the other side's codes are missing
         try bob.sync()
-        #expect(try !bob.isVerified("@alice:s"))  // our user has said nothing
+        #expect(try !bob.isVerified("@alice:s"))  // our user has not confirmed
         try bob.confirmSame()
         #expect(try bob.state == .verified && bob.isVerified("@alice:s"))
         try alice.sync()
@@ -42,7 +42,7 @@ import Testing
         #expect(try alice.trust(bob).isVerified && bob.trust(alice).isVerified)
         #expect(try alice.verification.proof == .init(device: true, master: true))
         #expect(alice.takeNotices().contains(.trustChanged(user: "@bob:s")))
-        // The server has the signatures: another device that trusts Alice's keys knows it, too.
+        // The server has the signatures, so other devices that trust Alice's keys know it, too.
         #expect(server.signatures["@alice:s"]?["@bob:s"] != nil && server.signatures["@bob:s"]?["@alice:s"] != nil)
     }
 
@@ -61,7 +61,7 @@ import Testing
         #expect(try bob.trust(second).isCrossSigned)
     }
 
-    /// The new device does not vouch for a master key that it doesn't trust itself.
+    /// The new device does not sign a master key that it does not trust itself.
     @Test func aDeviceVouchesForNoKeyThatItDoesNotTrust() throws {
         let (second, third) = (try scene.join("@alice:s", "A2"), try scene.join("@alice:s", "A3"))
         try second.sync()
@@ -130,7 +130,7 @@ import Testing
         try alice.requestVerification(of: "@bob:s")
         for device in [bob, second] { try device.sync() }
         try second.acceptVerification()
-        try bob.acceptVerification()  // before it is told
+        try bob.acceptVerification()  // before it is notified
         try alice.sync()
         #expect(try alice.verification.device == "B2")
         #expect(server.cancelCodes(to: bob.address) == ["m.accepted"])
@@ -146,11 +146,11 @@ import Testing
         let second = try scene.join("@bob:s", "B2")
         try alice.requestVerification(of: "@bob:s")
         for device in [bob, second] { try device.sync() }
-        #expect(try second.state == .requested)  // after it has asked for Alice's devices
+        #expect(try second.state == .requested)  // after its query for Alice's devices
         try bob.cancelVerification()
         try alice.sync()
         #expect(try alice.state.peersCode == .user)
-        #expect(server.types(to: bob.address).isEmpty && server.types(to: second.address).isEmpty)  // none is answered
+        #expect(server.types(to: bob.address).isEmpty && server.types(to: second.address).isEmpty)  // no answers
         try second.acceptVerification()
         try alice.sync()
         #expect(server.cancelCodes(to: second.address) == ["m.user"])
@@ -222,7 +222,7 @@ import Testing
         server.inject(type, content, from: "@alice:s", to: bob.address)
         try bob.sync()
         #expect(server.types(to: alice.address).isEmpty && bob.machine.verifications.isEmpty)
-        server.inject("key", content, from: "@alice:s", to: bob.address)  // this one is
+        server.inject("key", content, from: "@alice:s", to: bob.address)  // this device does
         try bob.sync()
         #expect(server.cancelCodes(to: alice.address) == ["m.unknown_transaction"])
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Verifications whose events stand in a room.
+/// Verifications whose events are sent in a room.
 @Suite struct VerificationInRoomTests {
     private let scene: VerificationScene
     private let server: KeyServer
@@ -21,7 +21,7 @@ import Testing
         try device.pump()
     }
 
-    /// All devices read what was sent since, until nobody sends anything more.
+    /// Delivers the events since a position to all devices, until they send no more.
     private func read(_ devices: TestDevice..., from start: Int = 0) throws {
         var start = start
         while start < server.timeline.count {
@@ -88,16 +88,16 @@ import Testing
         }
     }
 
-    /// In an encrypted room the device of the session is the sender, and a server can say nothing.
+    /// In an encrypted room, the session's device is the sender, and a server cannot forge messages.
     @Test func inAnEncryptedRoomOnlyTheDeviceThatTakesPartIsHeard() throws {
         let second = try scene.join("@bob:s", "B2")
         try second.know("@alice:s")
         try alice.turn { try $0.requestVerification(of: "@bob:s", inRoom: "!r:s", &$1) }
         try alice.pump()
         var request = server.timeline[0]
-        try bob.take(request, content: request.content, sessionId: nil)  // in clear
+        try bob.take(request, content: request.content, sessionId: nil)  // unencrypted
         try bob.take(request, content: request.content, sessionId: "unknown")
-        // Nor with a session of somebody else, whose device has the same id.
+        // Nor with another user's session whose device has the same ID.
         let eve = try TestDevice("@eve:s", "A", on: server)
         try eve.encryptRoom("!r:s")
         let other = try eve.send("x", to: RoomToEncrypt.room("@eve:s", "@bob:s")).content["session_id"]?.string
@@ -118,7 +118,7 @@ import Testing
         try alice.turn { try $0.setTrust(.verified, of: second.address, &$1) }
         try deliver(request, from: second)
         #expect(try alice.state.isReady && bob.state.isReady)
-        // Nor does one device answer in the name of another.
+        // Nor can one device answer for another.
         try alice.startComparing()
         let start = server.timeline[2]
         request = .init(
@@ -132,10 +132,10 @@ import Testing
         try deliver(
             .init(
                 sender: bob.address, roomId: "!r:s", eventId: "$4", type: request.type, content: request.content))
-        #expect(try alice.state.ownCode == .unexpectedMessage)  // of the right one
+        #expect(try alice.state.ownCode == .unexpectedMessage)  // from the right device
     }
 
-    /// The relation stands outside of the encrypted event, and is hashed with what was inside.
+    /// The relation is outside the encrypted event, and is hashed with the decrypted content.
     @Test(.rule("R28")) func theRelationIsHashedWhereverItStands() throws {
         try request(alice, of: "@bob:s")
         try read(alice, bob)
@@ -180,7 +180,7 @@ import Testing
         #expect(try alice.state == .done && bob.state == .done && alice.isVerified("@bob:s"))
     }
 
-    /// Rooms are read again, and events that could not be read at first come once more.
+    /// Rooms are read again, and events that were unreadable at first are delivered once more.
     @Test func eventsThatComeTwiceCountOnce() throws {
         try request(alice, of: "@bob:s")
         for _ in 0..<2 { try bob.readRooms() }
@@ -195,7 +195,7 @@ import Testing
         #expect(types.count == 10)
     }
 
-    // MARK: Who counts
+    // MARK: Participants
 
     @Test func anotherDeviceOfOursThatAnswersTakesPart() throws {
         let second = try scene.join("@bob:s", "B2")
@@ -270,7 +270,7 @@ import Testing
         }
         let start = server.timeline.count
         for type in ["ready", "start", "accept", "key", "mac", "done", "cancel"] {
-            // Nor is Bob in another room.
+            // Nor does Bob in another room.
             for (sender, room) in [(eve, "!dm:s"), (bob, "!x:s")] {
                 server.timeline.append(
                     .init(
@@ -313,7 +313,7 @@ import Testing
 
     // MARK: Sending
 
-    /// Nobody could verify a device that cannot read.
+    /// A device that cannot read the message could not be verified.
     @Test func devicesThatNobodyHasVerifiedCanReadIt_andNothingElse() throws {
         let second = try scene.join("@bob:s", "B2")
         let members = ["@alice:s", "@bob:s"]
@@ -331,7 +331,7 @@ import Testing
         }
     }
 
-    /// A user whose keys have changed is verified by that very message.
+    /// That message verifies a user whose keys have changed.
     @Test func aChangedIdentityDoesNotStopIt() throws {
         try alice.turn { try $0.signUser("@bob:s", &$1) }
         try bob.makeIdentity(isReset: true)
@@ -356,7 +356,7 @@ import Testing
         #expect(alice.machine.verifications.count == 1)
         try alice.turn { try $0.answered(request.id, answer, &$1) }
         #expect(alice.machine.verifications.count == 1)
-        // It comes once more in the history.
+        // The history delivers it once more.
         try alice.readRooms()
         #expect(alice.machine.verifications.count == 1)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What both sides do at once, and what comes too late.
+/// Simultaneous actions of both sides, and late messages.
 @Suite struct VerificationRaceTests {
     private let scene: VerificationScene
     private let server: KeyServer
@@ -161,7 +161,7 @@ import Testing
         #expect(try alice.state.ownCode == .user && bob.state.ownCode == .mismatchedSAS)
         let cancels = server.requests.count { $0.call.isMessage("cancel") }
         #expect(cancels == 2)
-        try alice.cancelVerification()  // nor a second time
+        try alice.cancelVerification()  // nor twice
         #expect(server.requests.count { $0.call.isMessage("cancel") } == cancels)
     }
 
@@ -187,7 +187,7 @@ import Testing
         #expect(try alice.state == .done && alice.isVerified("@bob:s"))
     }
 
-    /// The order counts, and requests run at the same time.
+    /// Requests run concurrently, but the order matters.
     @Test func messagesOfAVerificationGoOneAfterTheOther() throws {
         try scene.compare(alice, bob)
         try bob.confirmSame()
@@ -210,7 +210,7 @@ import Testing
 }
 
 extension CryptoRequest.Call {
-    /// Whether it sends a message of a verification.
+    /// Whether the request sends a verification message of this type.
     func isMessage(_ type: String) -> Bool {
         if case .sendToDevice(let sent, _) = self { sent == "m.key.verification." + type } else { false }
     }

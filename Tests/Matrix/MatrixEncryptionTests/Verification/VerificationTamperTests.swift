@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Servers and users who change what a verification consists of.
+/// Servers and users who alter parts of a verification.
 @Suite struct VerificationTamperTests {
     private let scene: VerificationScene
     private let server: KeyServer
@@ -16,7 +16,7 @@ import Testing
         (server, alice, bob) = (scene.server, scene.alice, scene.bob)
     }
 
-    /// Alice starts: until Bob's `accept` lies on the server.
+    /// Starts a verification, up to the moment when Bob's `accept` is pending at the server.
     private func start() throws {
         try alice.requestVerification(of: "@bob:s")
         try bob.sync()
@@ -26,7 +26,7 @@ import Testing
         try bob.sync()
     }
 
-    /// Each text that differs in one character, in base64 of 32 bytes.
+    /// All texts that differ in one character from the base64 of 32 bytes.
     private func changes(of text: String) -> [String] {
         Array(text.utf8).indices.map { index in
             var bytes = Array(text.utf8)
@@ -59,7 +59,7 @@ import Testing
             #expect(machine.verifications.last?.state.ownCode == .mismatchedCommitment)
         }
         try alice.sync()
-        #expect(try alice.isComparing)  // with the right one
+        #expect(try alice.isComparing)  // with the correct one
     }
 
     @Test(.rule("R25")) func everyWrongByteOfTheCommittedKeyCancels() throws {
@@ -68,7 +68,7 @@ import Testing
         let content = try #require(server.messages(to: alice.address).last?["content"])
         for key in changes(of: try #require(content["key"]?.string)) {
             let state = try alice.stateAfter("key", content.with(["key": "\"\(key)\""]), from: "@bob:s")
-            // What is no key at all is invalid.
+            // A text that is not a key at all is invalid.
             let isKey = (try? Curve25519PublicKey(base64: key)) != nil
             #expect(state.ownCode == (isKey ? .mismatchedCommitment : .invalidMessage))
         }
@@ -143,11 +143,12 @@ import Testing
         #expect(try alice.isVerified("@bob:s"))
     }
 
-    // MARK: The server in between
+    // MARK: A server in the middle
 
     @Test(.rule("R26")) func aServerThatSwapsKeysIsSeen() throws {
         try start()
-        // It answers in Bob's place, with a commitment to a key of its own, and starts with another one at Bob's.
+        // The server answers for Bob with a commitment to a key of its own, and starts a verification with Bob with
+        // another key.
         let (toAlice, toBob) = (Curve25519KeyPair(random: .system), Curve25519KeyPair(random: .system))
         let sent = try #require(
             server.requests.last { $0.call.isMessage("start") }.flatMap { JSONView(Array($0.body.utf8)) })
@@ -166,7 +167,7 @@ import Testing
         let second = try scene.join("@alice:s", "A2")
         try scene.compare(alice, second)
         try alice.confirmSame()
-        // The server gives Alice her own codes.
+        // The server returns Alice's own codes to her.
         let codes = try #require(server.messages(to: second.address).last?["content"])
         server.inject("mac", codes, from: "@alice:s", to: alice.address)
         try alice.sync()
@@ -179,7 +180,7 @@ import Testing
         server.inject("ready", request, from: "@alice:s", to: alice.address)
         try alice.sync()
         #expect(try alice.state == .requested && alice.verification.direction == .outgoing)
-        // Nor one that the server has made of it.
+        // Nor a request that the server derived from it.
         let count = alice.machine.verifications.count
         server.inject(
             "request", request.with(["transaction_id": "\"other\""]), from: "@alice:s", to: alice.address)
@@ -218,7 +219,7 @@ import Testing
         #expect(try alice.state.ownCode == .invalidMessage)
     }
 
-    // MARK: What is hashed
+    // MARK: Hashed content
 
     @Test(.rule("R28")) func aStartIsHashedAsItCame() throws {
         try alice.requestVerification(of: "@bob:s")
@@ -226,7 +227,7 @@ import Testing
         try bob.acceptVerification()
         try alice.sync()
         try alice.startComparing()
-        // With a member that Bob doesn't know: he commits to what he has received.
+        // Adds a member that Bob does not know: he commits to the content that he received.
         var changed = JSONView.nothing
         server.change("start", to: bob.address) { content in
             changed = content.with(["x.new": #"{"b":[1,"é"],"a":null}"#])
@@ -240,7 +241,7 @@ import Testing
         #expect(
             try ShortAuthenticationString.commitment(key: Curve25519PublicKey(base64: key), start: changed)
                 == accept["commitment"]?.string)
-        try alice.sync()  // she has sent something else
+        try alice.sync()  // she sent different content
         #expect(try alice.state.ownCode == .mismatchedCommitment)
     }
 
@@ -255,7 +256,7 @@ import Testing
         #expect(try bob.state.ownCode == .invalidMessage)
     }
 
-    // MARK: Which keys
+    // MARK: Keys
 
     @Test(.rule("R29")) func aMasterKeyThatChangesMeanwhileCancels() throws {
         try scene.compare(alice, bob)
@@ -290,7 +291,7 @@ import Testing
     @Test(.rule("R29")) func otherKeysThatTheServerListsAreNotVerified() throws {
         try scene.compare(alice, bob)
         try bob.confirmSame()
-        // New keys for the same device id, which Alice never takes.
+        // New keys for the same device ID, which Alice never accepts.
         let impostor = try TestDevice("@bob:s", "B", on: KeyServer())
         let known = server.devices[bob.address]?.keys
         server.devices[bob.address]?.keys = impostor.server.devices[bob.address]?.keys
@@ -314,7 +315,7 @@ import Testing
 
     @Test(.rule("R27"), arguments: CrossSigningUsage.allCases)
     func aDeviceWhoseIdIsAKeyOfItsUserIsRefused(usage: CrossSigningUsage) throws {
-        // Bob's server gives his new device this id. Others don't see user-signing keys.
+        // Bob's server gives his new device this ID. Other users do not see user-signing keys.
         let key = try #require(try bob.identity(of: "@bob:s").key(usage)).publicKey.base64
         _ = try scene.join("@bob:s", key)
         switch usage {
@@ -331,7 +332,7 @@ import Testing
     @Test(.rule("R27")) func aDeviceWhoseIdIsAKeyCancelsWhatRuns() throws {
         try scene.compare(alice, bob)
         let key = try bob.identity(of: "@bob:s").master.publicKey.base64
-        _ = try TestDevice("@bob:s", key + "=", on: server)  // with padding it is the same key
+        _ = try TestDevice("@bob:s", key + "=", on: server)  // the same key with padding
         try alice.sync()
         #expect(try alice.state.ownCode == .keyMismatch)
     }
@@ -343,7 +344,7 @@ import Testing
         #expect(throws: EncryptionError.keys) { try second.requestVerification(of: "@bob:s") }
     }
 
-    /// Somebody tells Alice of another master key than Bob has: his codes name the one that he has.
+    /// Alice was given another master key of Bob's: his codes name the real one.
     @Test(.rule("R29"), arguments: [true, false]) func anotherMasterKeyThanThePeersCancels(isHidden: Bool) throws {
         let mallory = try TestDevice("@bob:s", "M", on: KeyServer())
         try mallory.makeIdentity()
@@ -361,7 +362,7 @@ import Testing
         #expect(try !carol.trust(bob).isVerified)
     }
 
-    // MARK: Who speaks
+    // MARK: Senders
 
     @Test func othersWithTheSameTransactionAreNotHeard() throws {
         let eve = try TestDevice("@eve:s", "E", on: server)
@@ -429,7 +430,7 @@ import Testing
 }
 
 extension TestDevice {
-    /// As a client does that looks at no device ids.
+    /// Requests a verification like a client that does not check device IDs.
     func requestVerificationIgnoringRules(of other: TestDevice) throws {
         let content = object { content in
             content.add("transaction_id", "rules")

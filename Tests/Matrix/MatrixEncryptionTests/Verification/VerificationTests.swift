@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// One verification as a value: what it answers, step by step.
+/// One verification as a value, step by step.
 @Suite struct VerificationTests {
     private let keys: (alice: Ed25519PublicKey, bob: Ed25519PublicKey, mallory: Ed25519PublicKey)
     private let (aliceMaster, bobMaster): (Ed25519PublicKey, Ed25519PublicKey)
@@ -37,7 +37,7 @@ import Testing
         return verification
     }
 
-    /// What is sent, and to whom.
+    /// Messages to send, with their recipients.
     private func sent(_ actions: [Verification.Action]) -> [String] {
         actions.map { action in
             switch action {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Gives the other side what one sends.
+    /// Delivers one side's messages to the other.
     private func pass(_ actions: [Verification.Action], to other: inout Verification) throws -> [Verification.Action] {
         var answers: [Verification.Action] = []
         for case .send(let event, _) in actions where event.type != .request {
@@ -100,7 +100,7 @@ import Testing
         #expect(throws: EncryptionError.unexpected) { try alice.startComparing(now: now) }
     }
 
-    /// A server that has neither the keys nor the code, and users who say yes to everything.
+    /// A server with neither the keys nor the code, and users who confirm everything.
     @Test(.rule("R25")) func withoutTheKeysNothingIsTrusted_whateverComes() throws {
         var generator = XorShift(seed: 25)
         let pair = Curve25519KeyPair(random: .system)
@@ -165,7 +165,7 @@ import Testing
                 case 3: actions = (try? verification.confirmScanned(now: now)) ?? []
                 case let choice:
                     let (type, content) = messages[choice % messages.count]
-                    // Most of those that come out of turn would end it at once.
+                    // Most messages out of turn would end it at once.
                     guard isExpected(type, verification.state) || Int.random(in: 0..<20, using: &generator) == 0
                     else { continue }
                     actions = verification.received(

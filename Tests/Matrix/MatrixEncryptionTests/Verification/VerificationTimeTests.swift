@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// How long verifications last.
+/// Time limits of verifications.
 @Suite struct VerificationTimeTests {
     private let scene: VerificationScene
     private let server: KeyServer
@@ -100,7 +100,7 @@ import Testing
         #expect(alice.machine.nextDeadline == start + 600_000)
         try alice.wait(300_000)
         #expect(try alice.state.ownCode == .timeout)
-        // A message that comes before the clock is asked changes nothing.
+        // A message that arrives before the clock is checked changes nothing.
         bob.now += 300_000
         try bob.sync()
         #expect(try bob.state.ownCode == .timeout || bob.state.peersCode == .timeout)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// Peers that know of no requests and of no `done`, and have the old codes only: matrix-nio 0.25.2.
+/// Peers without support for requests and `done`, and with only the old codes: matrix-nio 0.25.2.
 @Suite struct VerificationWithoutRequestTests {
     private let scene: VerificationScene
     private let server: KeyServer
@@ -28,7 +28,7 @@ import Testing
         SASParty(userID: device.address.user, deviceID: device.address.device, key: key)
     }
 
-    /// What Bob's device says, as the peer does.
+    /// Sends a message as Bob's device, like the peer.
     private func say(_ type: String, _ body: (inout JSONWriter) -> Void) throws {
         server.inject(type, content(body), from: "@bob:s", to: alice.address)
         try alice.sync()

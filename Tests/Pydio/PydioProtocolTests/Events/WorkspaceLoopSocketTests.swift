@@ -21,7 +21,7 @@ import Testing
         script.note(script.loop.socketEnded(id, now: script.now))
     }
 
-    /// Until the WebSocket has taken over.
+    /// Runs until the WebSocket has taken over.
     private mutating func live(_ services: WorkspaceServices) -> [WorkspaceLoop.Action] {
         _ = script.open(services)
         _ = heard(first)
@@ -36,7 +36,7 @@ import Testing
             ])
         #expect(heard(first) == [script.perform(.consumeLast)])
         #expect(script.answer(.nothingNew) == [.socketTakesOver])
-        // It is asked every half minute, and nothing else is.
+        // Only the mailbox is polled, every half minute.
         #expect(script.pass(.seconds(29)) == [])
         #expect(script.pass(.seconds(1)) == [.pingSocket(first)])
         #expect(heard(first) == [])
@@ -48,7 +48,7 @@ import Testing
         #expect(ended(first) == [.socketFailed(retryAfter: .zero)])
         #expect(
             script.pass(.zero) == [.openSocket(ConnectionMachine.TransportID(number: 2), Self.webSocket)])
-        // It was told already.
+        // The failure has already been reported.
         #expect(ended(ConnectionMachine.TransportID(number: 2)) == [])
         #expect(script.loop.state == .connected)
         #expect(script.pass(.seconds(17)).contains(script.perform(.consume(.everything))))
@@ -93,7 +93,7 @@ import Testing
         _ = script.open(Self.services)
         #expect(heard(first) == [script.perform(.consumeLast)])
         _ = ended(first)
-        // Another one cannot know what happened before it.
+        // A new one cannot know of anything before it.
         _ = script.pass(.zero)
         _ = heard(ConnectionMachine.TransportID(number: 2))
         #expect(script.answer(.nothingNew) == [script.perform(.register)])
@@ -103,7 +103,7 @@ import Testing
             ])
     }
 
-    /// What came before it was lost may be after the mailbox was consumed for the last time.
+    /// Messages may have arrived between the last consumption of the mailbox and the loss.
     @Test mutating func whatCannotBeReadWhileTheMailboxIsGivenUpIsAGap() {
         _ = script.open(Self.services)
         #expect(heard(first) == [script.perform(.consumeLast)])
@@ -116,7 +116,7 @@ import Testing
         #expect(script.lastActions == [.socketTakesOver])
     }
 
-    /// Every server sends bytes: only a message, or the answer to a ping, shows that this one has registered us.
+    /// Every server sends bytes: only a message, or the answer to a ping, proves that this one has registered us.
     @Test mutating func bytesAreNoProof() {
         _ = script.open(Self.services)
         #expect(script.note(script.loop.socketHeard(first, isProof: false, now: script.now)) == [])
@@ -144,7 +144,7 @@ import Testing
         #expect(actions.first == .socketHandsBack)
     }
 
-    /// The log begins after what was missed, so that is listed once more, behind a mailbox that is another.
+    /// The log starts after the missed changes, so a listing follows once more, after a new mailbox is registered.
     @Test mutating func aLogThatComesDuringAComparisonLeavesItToBeMade() {
         _ = live(Self.services)
         _ = ended(first)
@@ -203,7 +203,7 @@ import Testing
         #expect(script.note(script.loop.socketMissed(first, now: script.now)).first == .socketHandsBack)
     }
 
-    /// Where the log is all there is, it is read for what a WebSocket has lost.
+    /// A log alone is read for what a WebSocket has lost.
     @Test mutating func withALogAlone_whatASocketMissesIsInTheLog() {
         let logAlone = WorkspaceServices(hasMailbox: false, hasFeed: true, webSocket: Self.webSocket)
         _ = script.open(logAlone)

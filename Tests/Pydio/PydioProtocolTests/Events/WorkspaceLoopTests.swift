@@ -38,7 +38,7 @@ import Testing
         #expect(!script.loop.readsFeed)
     }
 
-    /// While it was to be read, the mailbox's messages of nodes were not told.
+    /// The mailbox's messages about nodes were not reported while the log was still to be read.
     @Test mutating func aLogThatComesLaterAndCannotBeRead_leavesAGap() {
         _ = script.open()
         _ = script.check()
@@ -218,7 +218,7 @@ import Testing
         #expect((100...160).contains(requests))
     }
 
-    /// What is due earlier waits for it too: otherwise the clock would be looked at without end.
+    /// Earlier deadlines wait for it too: otherwise the clock would be checked without end.
     @Test mutating func whoAskedTooOftenIsWokenWhenItIsTimeToAskAgain() throws {
         _ = script.open()
         var requests = 0
@@ -231,7 +231,7 @@ import Testing
         #expect(moment > script.now && moment <= script.now + .milliseconds(500))
         #expect(script.pass(until: moment + .milliseconds(-1)) == [])
         #expect(script.loop.nextDeadline == moment)
-        // Nobody is woken for what must not be asked.
+        // No wake-up is scheduled for a step that is not allowed.
         #expect(script.hold(true) == [])
         #expect(script.loop.nextDeadline == nil)
         #expect(script.hold(false) == [])
@@ -265,7 +265,7 @@ import Testing
             ])
     }
 
-    /// Its place is taken by one that may begin with what waits for others.
+    /// A new mailbox replaces it, and may start with messages pending for others.
     @Test mutating func aMailboxThatExpiresBeforeItIsRegisteredAgainIsNew() {
         _ = script.open()
         _ = script.pause()
@@ -278,7 +278,7 @@ import Testing
         #expect(script.hold(false) == [script.perform(.consume(.allButNodes))])
     }
 
-    /// What was listed is out of date by then: it is listed again, to find out the same.
+    /// The listing is outdated by then, so the server is listed again for the same comparison.
     @Test(arguments: [WorkspaceLoop.Loss.suspected, .certain])
     mutating func aComparisonThatAPauseCutShortIsMadeAnew(loss: WorkspaceLoop.Loss) {
         _ = script.open()
@@ -354,7 +354,7 @@ import Testing
     @Test mutating func whenTheNetworkChangesItIsTriedAtOnce() {
         _ = script.open()
         #expect(script.networkReturned() == [script.perform(.consume(.everything))])
-        // Its answer does not come.
+        // The answer does not arrive.
         #expect(script.pass(.seconds(61)).contains(.failed(.timedOut, retryAfter: .zero)))
     }
 
@@ -381,7 +381,7 @@ import Testing
                         + "for 120 s")
             ])
         #expect(script.pass(.seconds(380)) == [])
-        // What the sinks say is another matter.
+        // Requests of sinks are independent of this.
         #expect(script.hold(true) == [])
         let actions = script.loop.release(for: reader, now: script.now)
         #expect(actions.count == 1)
@@ -412,7 +412,7 @@ struct LoopScript {
 
     var loop: WorkspaceLoop
     var now = MonotonicInstant.start
-    /// Of the last step.
+    /// The number of the last step.
     var number = 0
     private var step: WorkspaceLoop.Step?
 
@@ -422,7 +422,7 @@ struct LoopScript {
         loop = WorkspaceLoop(configuration: configuration, seed: 1)
     }
 
-    /// What the last actions must have begun.
+    /// The action that starts a step, with the number of the last step.
     func perform(_ step: WorkspaceLoop.Step) -> WorkspaceLoop.Action { .perform(step, number: number) }
 
     mutating func note(_ actions: [WorkspaceLoop.Action]) -> [WorkspaceLoop.Action] {
@@ -451,7 +451,7 @@ struct LoopScript {
 
     mutating func pass(_ duration: Duration) -> [WorkspaceLoop.Action] { pass(until: now + duration) }
 
-    /// Starts, and answers everything until it is connected.
+    /// Starts, and answers all steps until the loop is connected.
     ///
     /// - Returns: The steps.
     mutating func open(_ services: WorkspaceServices = WorkspaceServices()) -> [WorkspaceLoop.Step] {
@@ -459,7 +459,7 @@ struct LoopScript {
         return finishOpening(services)
     }
 
-    /// Answers the step under way and those that follow.
+    /// Answers the pending step and those that follow.
     mutating func finishOpening(_ services: WorkspaceServices = WorkspaceServices()) -> [WorkspaceLoop.Step] {
         var steps: [WorkspaceLoop.Step] = []
         while let step, steps.count < 10, loop.isUnderWay(number) {
@@ -477,6 +477,6 @@ struct LoopScript {
         return steps
     }
 
-    /// Those of the last answer.
+    /// The actions after the last answer.
     var lastActions: [WorkspaceLoop.Action] = []
 }

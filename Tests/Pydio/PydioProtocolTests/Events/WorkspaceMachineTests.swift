@@ -13,7 +13,7 @@ import Transport
         machine = WorkspaceMachine(loop: .init(), model: .init(workspaceId: "0"), seed: 1, now: .start)
     }
 
-    /// What is ordered and told since the last call, as lines.
+    /// Orders and notices since the last call, as lines.
     private mutating func lines() -> [String] {
         machine.takeActions().map(Self.line)
     }
@@ -45,7 +45,7 @@ import Transport
                 uniqueKeysWithValues: files.map { (NodePath($0), NodeIndex.Entry(isLeaf: true, size: 1, mTime: 1)) }))
     }
 
-    /// Plays it up to being up to date, with `files` in the workspace.
+    /// Connects and brings the machine up to date, with `files` in the workspace.
     private mutating func connect(_ files: [String] = ["/a"]) {
         machine.start(now: .start)
         machine.answered(1, .services(WorkspaceServices()), now: .start)
@@ -92,7 +92,7 @@ import Transport
         #expect(lines() == ["disconnecting", "disconnected", "unregister"])
     }
 
-    /// To close it would be one more login that is refused.
+    /// Closing it would be another rejected login.
     @Test mutating func aMailboxIsNotClosedByWhoIsNotLetIn() {
         connect()
         machine.check(now: .at(1))
@@ -120,7 +120,7 @@ import Transport
     private static let webSocket = WorkspaceServices.WebSocket(url: "wss://s:8090/ws", host: "s", isSecure: true)
     private let socket = ConnectionMachine.TransportID(number: 1)
 
-    /// Until the WebSocket has proved itself, and the mailbox is asked for the last time.
+    /// Runs until the WebSocket has proved itself, and the mailbox is read for the last time.
     private mutating func openSocket() {
         machine.start(now: .start)
         machine.answered(1, .services(WorkspaceServices(webSocket: Self.webSocket)), now: .start)
@@ -173,7 +173,7 @@ import Transport
         #"<remove><tree filename="\#(path)"/></remove>"#
     }
 
-    /// Of a node that was created and is gone again the listing shows nothing; other messages are not in it.
+    /// A listing does not show a node that was created and deleted before it; other messages are not part of it.
     @Test mutating func whatChangedBeforeAListingIsNotToldAfterIt() {
         openSocket()
         receive("<tree><nodes_diff>\(Self.added("/b"))</nodes_diff></tree>")
@@ -218,7 +218,7 @@ import Transport
         #expect(lines().first == "resumed")
     }
 
-    /// A poll gets no answer: what was in the mailbox may have been lost with it.
+    /// A poll gets no answer: messages in the mailbox may be lost.
     private mutating func loseAnAnswer() {
         connect()
         machine.check(now: .at(1))
@@ -272,9 +272,9 @@ import Transport
         #expect(lines() == ["2 discover"])
     }
 
-    /// Answers all that is asked; nil fails for want of a log.
+    /// Answers all requests; `nil` fails for lack of a log.
     ///
-    /// - Returns: What else was ordered and told.
+    /// - Returns: All other orders and notices.
     private mutating func answerAll(
         now: MonotonicInstant, _ answer: (WorkspaceLoop.Step) -> WorkspaceMachine.Answer?
     ) -> [String] {

@@ -256,7 +256,7 @@ import Transport
         #expect(model.socketReceived(Array(all[1..<3])).events.isEmpty)
         #expect(model.consumed(Array(all[..<5]), for: .everything).events.count == 5)
         #expect(model.socketTakesOver().events.isEmpty)
-        // Only the last one was not in the mailbox.
+        // Only the last message was not in the mailbox.
         #expect(model.socketReceived(Array(all[3...])).events.map(Self.line) == ["bookmarks_changed -"])
     }
 
@@ -345,7 +345,7 @@ import Transport
                 + #"<nodes_diff><add><tree filename="/d" is_file="false" bytesize="4"/></add></nodes_diff>"#
                 + #"<nodes_diff><remove><tree filename="/d"/></remove></nodes_diff>"#)
         let events = model.consumed(messages, for: .everything).events
-        // A file of which nothing is said has no size; one whose time is known is empty.
+        // A file without any details has no size; a file with a known time is empty.
         #expect(events.map(\.size) == [7, nil, 0, nil, nil])
         #expect(events.map(\.isLeaf) == [true, true, true, false, false])
     }

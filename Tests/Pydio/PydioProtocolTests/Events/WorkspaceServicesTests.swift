@@ -75,7 +75,7 @@ import Testing
 
     private mutating func receive(_ text: String) -> SocketFrames.Received { frames.received(Array(text.utf8)) }
 
-    /// The server breaks a document at its line breaks, wherever these are.
+    /// The server splits a document at its line breaks, wherever they are.
     @Test(arguments: [
         "<tree>\n<a><tree>\n</tree></a><reload_bookmarks/>\n</tree>", "<tree\n>\n<a/><reload_bookmarks/>\n</tree >",
         "<?xml version='1.0'?>\n<!-- > -->\n<tree\na='1'\n><reload_bookmarks/>\n</tree>\n",

@@ -1,10 +1,10 @@
 import PydioProtocol
 
-/// Both sides of a sync as values, with what a sync has recorded of them.
+/// Both sides of a sync as values, and its records of them.
 struct SyncModel {
     enum Entry: Hashable {
         case folder
-        /// The stamp is another after each write.
+        /// The stamp changes with each write.
         case file(content: Int, stamp: Int64)
 
         var content: Int? {
@@ -44,7 +44,7 @@ struct SyncModel {
         return SyncPlan(input)
     }
 
-    /// What both sides hold, without stamps.
+    /// The contents of a side, without stamps.
     static func contents(_ side: [SyncPath: Entry]) -> [SyncPath: Int?] { side.mapValues(\.content) }
 
     mutating func settle(_ plan: SyncPlan) {
@@ -67,7 +67,7 @@ struct SyncModel {
 
     /// Carries out a step.
     ///
-    /// - Parameter isRecorded: False if the process is killed before it records it.
+    /// - Parameter isRecorded: False if the process is killed before it records the step.
     mutating func carryOut(_ step: PydioSyncStep, isRecorded: Bool = true) throws {
         let path = step.syncPath
         switch step.kind {

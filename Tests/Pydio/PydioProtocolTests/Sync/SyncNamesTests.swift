@@ -86,7 +86,7 @@ struct SyncNamesTests {
         #expect(changes.hashed(version, at: SyncPath("e/b"), before: before).md5 == "old")
     }
 
-    /// The log may lack the folder.
+    /// The log may omit the folder.
     @Test func whereAFolderIsUnknownTheOneAboveIsListed() {
         let changes = SyncFeedChanges(
             [Self.change(.create, nil, "/k/u/v/a")], below: "/", doubting: [SyncPath("q/x")],

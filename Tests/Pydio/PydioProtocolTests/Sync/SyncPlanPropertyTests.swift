@@ -6,7 +6,7 @@ import Testing
 struct SyncPlanPropertyTests {
     private typealias Side = WritableKeyPath<SyncModel, [SyncPath: SyncModel.Entry]>
 
-    /// What a user does on one side.
+    /// A user's edit on one side.
     private static func edit(_ model: inout SyncModel, _ side: Side, _ random: inout XorShift, _ content: inout Int) {
         let names = (0...Int.random(in: 0..<3, using: &random)).map { _ in
             ["a", "b", "b.c", "a (conflict day)"].randomElement(using: &random) ?? "a"
@@ -33,7 +33,7 @@ struct SyncPlanPropertyTests {
         }
     }
 
-    /// Contents of files that are new or have changed on a side since they were recorded.
+    /// Contents of files that are new or changed on a side since they were recorded.
     private static func changed(_ model: SyncModel) -> Set<Int> {
         var result: Set<Int> = []
         for (path, entry) in model.local {
@@ -61,7 +61,7 @@ struct SyncPlanPropertyTests {
                 for _ in 0..<Int.random(in: 0..<12, using: &random) { Self.edit(&model, \.local, &random, &content) }
                 for _ in 0..<Int.random(in: 0..<12, using: &random) { Self.edit(&model, \.remote, &random, &content) }
                 var kept = Self.changed(model)
-                // Some runs are killed, and people go on meanwhile.
+                // Some runs are killed, and edits continue meanwhile.
                 if Int.random(in: 0..<2, using: &random) == 0 {
                     let plan = model.plan
                     model.settle(plan)

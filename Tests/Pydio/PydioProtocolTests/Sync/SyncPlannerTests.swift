@@ -1,14 +1,13 @@
 import PydioProtocol
 import Testing
 
-/// What is planned for each combination of both sides and what they were.
+/// The plan for each combination of both sides and their record.
 struct SyncPlannerTests {
     private static func file(_ stamp: Int64) -> SyncNode { .file(SyncVersion(size: 1, modified: stamp)) }
     private static let record = SyncRecord.file(
         local: SyncVersion(size: 1, modified: 1), remote: SyncVersion(size: 1, modified: 1), md5: "m")
 
-    /// Both sides before a path is looked at: `-` nothing, `=` a file as recorded, `!` a file that is new or has changed,
-    /// `/` a folder.
+    /// A side before a path is examined: `-` nothing, `=` a file as recorded, `!` a new or changed file, `/` a folder.
     private static func node(_ sign: Character) -> SyncNode? {
         switch sign {
         case "=": file(1)
@@ -26,7 +25,7 @@ struct SyncPlannerTests {
         }
     }
 
-    /// In words: `upload a`.
+    /// The plan as text: `upload a`.
     private static func words(_ plan: SyncPlan) -> [String] {
         plan.steps.map { step in
             "\(step.kind) \(step.path)" + (step.newPath.map { " → \($0)" } ?? "")
@@ -155,7 +154,7 @@ struct SyncPlannerTests {
         #expect(SyncPlan(Self.input(local: all, remote: [:])).emptySide == nil)
     }
 
-    /// The state of the local folder is in it, so that it is not missing. A workspace may have become another one.
+    /// The local folder contains the sync's state, so it is not missing. A workspace may have been replaced by another.
     @Test func theOnlyFileGetsAnotherNameHere_butNotOnTheServer() {
         let (old, new) = (["a": Self.file(1)], ["b": Self.file(2)])
         let here = SyncPlan(Self.input(local: new, remote: old, records: ["a": Self.record]))
@@ -226,7 +225,7 @@ struct SyncPlannerTests {
         #expect(Self.words(SyncPlan(input)) == ["download a"])
     }
 
-    /// A server may tell an outdated one for ever.
+    /// A server may report an outdated one forever.
     @Test func aWrongHashThatWasMetBeforeIsNoChange() {
         var input = Self.input(local: ["a": Self.file(1)], remote: [:])
         let version = SyncVersion(size: 1, modified: 1, md5: "outdated")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Workspaces as sources of events for the bindings of a client that is not connected to anything.
+/// Workspaces as sources of events for the bindings of an unconnected client.
 @Suite(.overSockets)
 struct AttachedWorkspaceTests {
     private let recorder = Recorder()
@@ -45,7 +45,7 @@ struct AttachedWorkspaceTests {
             scene.server.inject(.hold, into: "client_consume_channel", times: 1)
             let server = scene.server
             #expect(await eventually { server.heldCount == 1 })
-            // An answer that never comes: its messages are lost, the rest is found.
+            // An answer is lost with its messages; the rest is detected.
             server.remove("/a.txt")
             try server.addFile("/late.txt")
             server.dropConnections()
@@ -91,7 +91,7 @@ struct AttachedWorkspaceTests {
             let channel = try #require(pusher.channel(scene.events.channelName))
             let events = channel.events(PydioEventName.nodeCreated, buffering: .suspend(limit: 2))
             for number in 1...5 { scene.makeFolder("\(number)") }
-            // A request may come between two of them: then the others come only once the first are read.
+            // A request may come between two of them: the others then arrive only once the first are read.
             #expect(await scene.recorder.waitFor("node_created /2"))
             #expect(await scene.isQuiet())
             var count = 0

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// A workspace's events from a server of this process, as lines, with time running fast.
+/// A workspace's events from an in-process server, as lines, with time running fast.
 struct EventScene: Sendable {
     let scene: PydioScene
     let events: PydioWorkspaceEvents
@@ -14,7 +14,7 @@ struct EventScene: Sendable {
 
     var server: FakePydioServer { scene.server }
 
-    /// How the server tells of changes.
+    /// How the server reports changes.
     enum Way: Sendable {
         case polls
         case webSocket
@@ -49,7 +49,7 @@ struct EventScene: Sendable {
         events.bind { recorder.add(Self.line($0)) }
     }
 
-    /// With it, connected, for the length of `body`.
+    /// Runs `body` with a connected scene.
     static func with(
         _ mode: FakePydioMode, _ way: Way, _ change: (inout PydioEventsOptions) -> Void = { _ in },
         _ body: (EventScene) async throws -> Void
@@ -64,7 +64,7 @@ struct EventScene: Sendable {
         }
     }
 
-    /// `node_created /a`, with what else there is.
+    /// `node_created /a`, with further details.
     static func line(_ event: PydioEvent) -> String {
         var line = String(event.name.dropFirst(6))
         if let path = event.path { line += " " + path }
@@ -74,17 +74,17 @@ struct EventScene: Sendable {
         return line
     }
 
-    /// Those of nodes.
+    /// The lines about nodes.
     var nodes: [String] { recorder.all.filter { $0.hasPrefix("node_") } }
 
     func isConnected() async -> Bool { await eventually { events.state == .connected } }
 
-    /// Whether a WebSocket has taken over: it is registered, and the mailbox is given up.
+    /// Whether a WebSocket has taken over: it is registered, and the mailbox is no longer used.
     func isOnSocket() async -> Bool {
         await eventually { server.webSockets.contains("0") && server.pollers.isEmpty && events.state == .connected }
     }
 
-    /// Whether the lines of nodes are these in the end.
+    /// Whether the lines about nodes eventually equal these.
     func tells(_ lines: [String]) async -> Bool { await eventually(within: .seconds(20)) { nodes == lines } }
 
     func makeFolder(_ name: String) {

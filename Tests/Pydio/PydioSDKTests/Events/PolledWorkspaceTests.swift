@@ -5,7 +5,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// A server that has mailboxes alone.
+/// A server with mailboxes only.
 @Suite(.overSockets)
 struct PolledWorkspaceTests {
     @Test(arguments: FakePydioMode.allCases)
@@ -56,7 +56,7 @@ struct PolledWorkspaceTests {
         }
     }
 
-    /// The mailbox may have been another, and what was in it may have been covered up by what came later.
+    /// The mailbox may be a new one, and later changes may hide its messages.
     @Test func whatChangesAroundALostSessionComesLate_withAGap() async throws {
         try await EventScene.with(.v5_2, .polls) { scene in
             var gaps = scene.events.gaps.makeAsyncIterator()
@@ -214,7 +214,7 @@ struct PolledWorkspaceTests {
     }
 }
 
-/// Somebody whom a source can be held for.
+/// A sink for which a source can be held.
 final class Sink: RealtimeEventSink {
     func receive(_ events: SourceEvents) {}
     func receive(_ failure: SourceFailure) {}
@@ -222,7 +222,7 @@ final class Sink: RealtimeEventSink {
 }
 
 extension EventScene {
-    /// Whether no poll comes for a while.
+    /// Whether no poll arrives for a while.
     func isQuiet() async -> Bool {
         await eventually {
             let before = server.count("client_consume_channel")

@@ -64,7 +64,7 @@ struct WorkspaceFeedTests {
 
     @Test func aLogThatBeginsAnewIsAGap_andTheWorkspaceIsListed() async throws {
         try await EventScene.with(.v8, .feed) { scene in
-            // So that what is there is known from the log.
+            // So that the files are known from the log.
             for name in ["one", "two", "three"] { scene.makeFolder(name) }
             #expect(await scene.recorder.waitFor("node_created /three"))
             var gaps = scene.events.gaps.makeAsyncIterator()

@@ -16,7 +16,7 @@ struct WorkspaceLifeTests {
             #expect(!error.willRetry && error.retryAfter == nil)
             #expect(await scene.recorder.waitFor("state disconnected"))
             #expect(scene.server.count("login") == 1)
-            // With the right one it goes on.
+            // With the right password it continues.
             pydio.params.setUser(User(userid: "ada", password: PydioScene.password), forServer: pydio.server.url)
             scene.events.start()
             #expect(await scene.isConnected())
@@ -53,14 +53,15 @@ struct WorkspaceLifeTests {
         try await EventScene.with(.v5_2, .polls) { scene in
             scene.events.pause()
             #expect(await scene.recorder.waitFor("state disconnected"))
-            // The last one may be on its way.
+            // The last poll may be pending.
             #expect(await scene.isQuiet())
             let count = scene.server.requests.count
             scene.makeFolder("one")
             #expect(await scene.isQuiet())
             #expect(scene.server.requests.count == count)
             scene.events.resume()
-            // Its mailbox has kept it. It comes late if the pause has cut off a poll, which may have had messages.
+            // Its mailbox has kept the message. It is late if the pause has cancelled a poll, which may have had
+            // messages.
             #expect(
                 await eventually {
                     scene.nodes == ["node_created /one"] || scene.nodes == ["node_created /one late"]
@@ -95,7 +96,7 @@ struct WorkspaceLifeTests {
         try await EventScene.with(.v5_2, .polls) { scene in
             let events = scene.events.events(PydioEventName.nodeCreated, buffering: .suspend(limit: 2))
             for number in 1...5 { scene.makeFolder("\(number)") }
-            // A request may come between two of them: then the others come only once the first are read.
+            // A request may come between two of them: the others then arrive only once the first are read.
             #expect(await scene.recorder.waitFor("node_created /2"))
             #expect(await scene.isQuiet())
             var paths: [String] = []
@@ -109,12 +110,12 @@ struct WorkspaceLifeTests {
         }
     }
 
-    /// Though somebody keeps the sequence.
+    /// The sequence is still referenced.
     @Test func whoLeavesTheLoopHoldsNobodyUp() async throws {
         try await EventScene.with(.v5_2, .polls) { scene in
             let events = scene.events.events(PydioEventName.nodeCreated, buffering: .suspend(limit: 2))
             for number in 1...5 { scene.makeFolder("\(number)") }
-            // A request may come between two of them: then the others come only once the first are read.
+            // A request may come between two of them: the others then arrive only once the first are read.
             #expect(await scene.recorder.waitFor("node_created /2"))
             #expect(await scene.isQuiet())
             for await _ in events { break }
@@ -152,9 +153,9 @@ struct WorkspaceLifeTests {
                 #expect(await scene.isQuiet())
             }
             scene.events.detach(sink)
-            // On its way on another thread while it was detached.
+            // As if called on another thread during the detachment.
             if isDetachedFirst { scene.events.hold(true, for: sink) }
-            // The poll that was under way would tell of one.
+            // The pending poll would report one.
             for name in ["one", "two", "three"] {
                 scene.makeFolder(name)
                 #expect(await scene.recorder.waitFor("node_created /\(name)"))

@@ -20,7 +20,7 @@ struct WorkspaceSocketTests {
         }
     }
 
-    /// What a key pair signs for the handshake lies below the server's folder, too.
+    /// The path that a key pair signs for the handshake is below the server's folder, too.
     @Test func aServerBelowAFolderIsSignedForThere() async throws {
         var configuration = EventScene.configuration(.v8, .webSocket)
         configuration.basePath = "/my~pydio"
@@ -47,7 +47,7 @@ struct WorkspaceSocketTests {
         try await EventScene.with(mode, .webSocket) { scene in
             var gaps = scene.events.gaps.makeAsyncIterator()
             var errors = scene.events.errors.makeAsyncIterator()
-            // While it lists, so that what happens is in no mailbox yet.
+            // During the listing, so that no mailbox contains the changes.
             scene.server.inject(.hold, into: "client_register_channel")
             scene.server.dropWebSockets()
             let server = scene.server
@@ -72,7 +72,7 @@ struct WorkspaceSocketTests {
             server.inject(.hold, into: "client_register_channel")
             var errors = scene.events.errors.makeAsyncIterator()
             scene.events.start()
-            // It was offered by now.
+            // The WebSocket has been offered by now.
             #expect(await eventually { server.heldCount == 1 })
             server.configure { $0.hasWebSocket = false }
             server.release()

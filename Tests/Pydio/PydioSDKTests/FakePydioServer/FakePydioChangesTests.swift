@@ -7,7 +7,7 @@ import Testing
         try await RawClient.start(.start(.init(mode: mode)))
     }
 
-    /// Type, source and target of each row.
+    /// The type, source and target of each row.
     private func rows(_ answer: RawClient.Answer) throws -> [[String]] {
         let document = try #require(answer.json as? [String: Any])
         let changes = try #require(document["changes"] as? [[String: Any]])

@@ -95,7 +95,7 @@ import Transport
             server.dropConnections()
             return isHeld
         }
-        // libcurl asks once more if the connection was one that it had kept.
+        // libcurl retries once on a reused connection.
         let answer = try? await client.get("ls")
         #expect(await dropping.value)
         #expect(answer == nil || server.count("ls") == 2)

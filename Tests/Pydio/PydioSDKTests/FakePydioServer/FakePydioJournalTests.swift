@@ -2,7 +2,7 @@ import Foundation
 import PydioTestSupport
 import Testing
 
-/// A server that is killed and started again on the same journal.
+/// A server that is killed and restarted with the same journal.
 @Suite struct FakePydioJournalTests {
     private let file = FileManager.default.temporaryDirectory.appending(path: "journal-\(UUID().uuidString)").path
 

@@ -1,7 +1,7 @@
 import PydioTestSupport
 import Testing
 
-/// What plugins add, with what real servers do wrong.
+/// Plugins' answers, with the faults of real servers.
 @Suite struct FakePydioPluginTests {
     private func client(
         _ mode: FakePydioMode = .v5_2, without plugins: Set<FakePydioPlugin> = []
@@ -68,7 +68,7 @@ import Testing
         #expect(answer.attributes("meta_watched") == [""])
     }
 
-    /// Newer servers do so in listings alone.
+    /// Newer servers do this in listings only.
     @Test(arguments: FakePydioMode.allCases)
     func foldersAreCutAtThePagesMark(mode: FakePydioMode) async throws {
         let client = try await client(mode)

@@ -18,7 +18,7 @@ import Transport
         "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
     }
 
-    /// - Parameter uri: As it has to be signed.
+    /// - Parameter uri: The URI as it is signed.
     private func signed(_ uri: String, _ pair: [String: String], nonce: String = "0123") -> String {
         let (token, secret) = (pair["t"] ?? "", pair["p"] ?? "")
         let hash = Digest.hmacSHA256(key: Array(token.utf8), message: Array("\(uri):\(nonce):\(secret)".utf8))

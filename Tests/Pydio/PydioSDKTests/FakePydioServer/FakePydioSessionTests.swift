@@ -82,7 +82,7 @@ import Transport
         #expect(try await client.logIn(seed: text, ["captcha_code": "wrong"]).attribute("value") == "-4")
         let code = try #require(client.server.captchaCode)
         #expect(try await client.logIn(seed: text, ["captcha_code": code]).attribute("value") == "1")
-        // The success has reset the count.
+        // The success reset the count.
         let other = RawClient(client.server)
         #expect(try await other.get("get_seed").text.count == 32)
     }

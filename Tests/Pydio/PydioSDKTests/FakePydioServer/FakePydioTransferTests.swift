@@ -7,7 +7,7 @@ import Transport
 
 /// Sections 6.6 and 6.7 of the protocol's notes.
 @Suite struct FakePydioTransferTests {
-    /// Not like zeros, and with all that a boundary is made of.
+    /// Bytes that differ from zeros and contain all parts of a boundary.
     private static func bytes(_ count: Int) -> [UInt8] {
         let pattern = Array("\r\n--\r\n------limi\r\n------limit".utf8.dropLast()) + (0...255)
         return (0..<count).map { pattern[$0 % pattern.count] }

@@ -152,7 +152,7 @@ import Testing
                 #"<remove><tree filename="/b.txt"/></remove><add><tree is_file="true" filename="/d/b.txt""#))
         #expect(moved.attribute("original_path") == nil)
         let copied = try await client.post("copy", ["nodes[]": "/d/b.txt", "dest": "/d"])
-        // The copy is there, but it is the original that is named.
+        // The copy exists, but the answer names the original.
         #expect(copied.xml.contains(#"<nodes_diff><add><tree is_file="true" filename="/d/b.txt""#))
         #expect(client.server.exists("/d/b-1.txt"))
         let whole = try await client.post("rename", ["file": "/d/b-1.txt", "dest": "/c.txt", "filename_new": "x"])

@@ -72,7 +72,7 @@ import Testing
             #expect(await eventually { await socket.isClosed })
             #expect(await socket.isOpen == (mode == .v5_2))
             let answer = try await client.open("/ws")
-            #expect(answer.status == 404)  // not asked for as a WebSocket
+            #expect(answer.status == 404)  // not an upgrade request
         }
     }
 

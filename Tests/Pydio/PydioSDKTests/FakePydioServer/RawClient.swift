@@ -5,7 +5,7 @@ import PydioTestSupport
 import Testing
 import Transport
 
-/// A browser of sorts: knows cookies and the secure token, and nothing of Pydio.
+/// A minimal browser: it handles cookies and the secure token, and knows nothing of Pydio.
 final class RawClient {
     struct Answer {
         let response: HTTPResponse
@@ -13,7 +13,7 @@ final class RawClient {
         var status: Int { response.status }
         var type: String { response.fields["Content-Type"] ?? "" }
         var text: String { String(decoding: response.body, as: UTF8.self) }
-        /// Behind the declaration, which must be there.
+        /// The text after the declaration, which is required.
         var xml: String {
             #expect(text.hasPrefix(#"<?xml version="1.0" encoding="UTF-8"?>"#))
             #expect(type == "text/xml; charset=UTF-8")
@@ -37,7 +37,7 @@ final class RawClient {
 
     init(_ server: FakePydioServer) { self.server = server }
 
-    /// Logged in.
+    /// Returns a client that is logged in.
     static func start(
         _ server: FakePydioServer, user: String = "ada", password: String = "open sesame"
     ) async throws -> RawClient {
@@ -48,7 +48,7 @@ final class RawClient {
         return client
     }
 
-    /// - Parameter seed: Asked for if it is not given.
+    /// - Parameter seed: Requested from the server if it is `nil`.
     @discardableResult
     func logIn(
         _ user: String = "ada", _ password: String = "open sesame", seed given: String? = nil,
@@ -89,7 +89,7 @@ final class RawClient {
         return try await send(request)
     }
 
-    /// A path below the server, with nothing added but a session's cookie.
+    /// Requests a path below the server, with only the session's cookie added.
     func open(_ path: String, method: String = "GET", body: [UInt8] = []) async throws -> Answer {
         try await send(HTTPRequest(method: method, url: server.address + path, body: body))
     }

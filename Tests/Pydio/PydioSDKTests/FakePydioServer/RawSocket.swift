@@ -9,7 +9,7 @@ final class RawSocket {
     private(set) var isOpen = false
     private(set) var isClosed = false
 
-    /// Whether it is known what the server says to it.
+    /// Whether the server's decision is known.
     var isDecided: Bool { isOpen || isClosed }
 
     nonisolated init() {}

@@ -1,4 +1,4 @@
-/// Actions that the servers know. Others, `ping` among them, are answered with nothing.
+/// Actions that the servers know. Others, including `ping`, get an empty answer.
 enum Action: String, CaseIterable {
     case getSeed = "get_seed"
     case getCaptcha = "get_captcha"
@@ -64,7 +64,7 @@ enum Action: String, CaseIterable {
     case listKeyPairs = "keystore_list_tokens"
     case revokeKeyPairs = "keystore_revoke_tokens"
 
-    /// May be asked for without the secure token of the session.
+    /// Whether the action needs no secure token of the session.
     func needsNoToken(_ mode: FakePydioMode) -> Bool {
         switch self {
         case .getSecureToken, .getBootConf, .webSocketAuthenticate: true
@@ -77,7 +77,7 @@ enum Action: String, CaseIterable {
         "get_boot_gui", "get_binary_param", "get_global_binary_param", "open_file",
     ]
 
-    /// May be asked for by somebody who is not logged in.
+    /// Whether the action needs no login.
     var isForAnybody: Bool {
         switch self {
         case .getSeed, .getCaptcha, .login, .logout, .getSecureToken, .getBootConf, .getRegistry: true
@@ -85,7 +85,7 @@ enum Action: String, CaseIterable {
         }
     }
 
-    /// What it does needs this right in the workspace.
+    /// The right in the workspace that the action needs.
     var right: FakePydioUser.Rights? {
         switch self {
         case .stat, .statHash, .getContent, .download, .prepareChunkDownload, .downloadChunk, .changes, .getBookmarks,
@@ -99,7 +99,7 @@ enum Action: String, CaseIterable {
         }
     }
 
-    /// What brings it; nil is part of every server.
+    /// The plugin that provides the action; `nil` if every server has it.
     var plugin: FakePydioPlugin? {
         switch self {
         case .search: .search

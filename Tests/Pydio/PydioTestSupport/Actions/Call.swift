@@ -1,27 +1,27 @@
-/// Who asks for what, and where.
+/// A request with its user, action and place.
 struct Call {
     let request: FakePydioRequest
     var parameters: FormParameters
     let user: FakePydioUser
     var workspace: FakePydioWorkspace
-    /// Of the session API.
+    /// The session of the session API.
     let session: String?
     /// Unix time.
     let now: Int
 
     subscript(name: String) -> String? { parameters[name] }
 
-    /// A switch such as `recursive=true`.
+    /// Whether a switch such as `recursive=true` is set.
     func isSet(_ name: String) -> Bool { ["true", "on", "1"].contains(parameters[name] ?? "") }
 
-    /// Whether the client says that it is in the recycle bin: what is deleted is then deleted for good.
+    /// Whether the client claims to be in the recycle bin, where deletions are final.
     var isInBin: Bool { parameters["dir"].map { TreePath($0) } == .recycleBin }
 
     var rights: FakePydioUser.Rights { user.rights(in: workspace.id) ?? [] }
-    /// Names the tree: those of some workspaces are each user's own.
+    /// The key of the tree: in some workspaces each user has one.
     var treeKey: TreeKey { TreeKey(workspace: workspace, user: user.id) }
 
-    /// What an action is about: `file`, `file_0` and so on, or `nodes[]`.
+    /// The nodes of an action: `file`, `file_0` and so on, or `nodes[]`.
     var selection: [TreePath] {
         var result = parameters.array("nodes")
         var index = 0

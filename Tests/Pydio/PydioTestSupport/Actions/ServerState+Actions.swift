@@ -1,13 +1,13 @@
-/// What those who are logged in may ask for.
+/// Actions for users who are logged in.
 extension ServerState {
-    /// - Parameter action: Nil is one that the server does not know: it answers nothing.
+    /// - Parameter action: `nil` for one that the server does not know: the answer is empty.
     mutating func answer(_ action: Action?, to call: Call) -> FakePydioAnswer {
         guard let action, action.plugin.map({ configuration.plugins.contains($0) }) ?? true else { return .empty }
         if call.workspace.id == FakePydioWorkspace.console.id, let answer = consoleAnswer(action, call) {
             return answer
         }
         var call = call
-        // Older servers cut the path of every folder at what newer ones take for a page's mark in listings alone.
+        // Older servers cut the path of every folder at the page mark, newer ones only in listings.
         if mode == .v5_2, action != .list, let dir = call["dir"], let mark = dir.firstRange(of: "%23") {
             call.parameters.append("dir", String(dir[..<mark.lowerBound]))
         }
@@ -16,8 +16,8 @@ extension ServerState {
             return .refusal("You have no \(what) permission on this folder")
         }
         return switch action {
-        case .getSeed, .getCaptcha, .login, .logout, .getSecureToken, .getBootConf: .empty  // of the session API alone
-        case .edit, .updateUserRight: .empty  // of the page for administrators alone
+        case .getSeed, .getCaptcha, .login, .logout, .getSecureToken, .getBootConf: .empty  // session API only
+        case .edit, .updateUserRight: .empty  // administrators' page only
         case .webSocketAuthenticate: .tree("")
         case .getRegistry, .state: registryAnswer(call)
         case .switchRepository: switchAnswer(call)

@@ -1,6 +1,6 @@
-/// Actions that change the tree. Each is told differently to who asked and to who listens.
+/// Actions that change the tree. Each is reported differently to its caller and to listeners.
 extension ServerState {
-    /// What comes of a change, or why there is none.
+    /// The result of a change, or the reason for its failure.
     struct Outcome {
         var message: String
         var diff = NodesDiff()
@@ -11,7 +11,7 @@ extension ServerState {
     }
 
     mutating func changeAnswer(_ action: Action, _ call: Call) -> FakePydioAnswer {
-        // Real servers say nothing, and do nothing, where they do not know the action, or are not in the bin.
+        // Real servers do nothing and answer nothing if they do not know the action, or are not in the bin.
         if action == .emptyRecycle, mode == .v5_2 { return .empty }
         if action == .restore, !call.isInBin { return .empty }
         if action == .crossCopy { return crossCopy(call) }
@@ -43,7 +43,7 @@ extension ServerState {
         return .tree(message.xml + diffXML(diff, call))
     }
 
-    /// The newer servers add that there is something to consume.
+    /// The newer servers add a notice that there are messages to consume.
     func diffXML(_ diff: NodesDiff, _ call: Call) -> String {
         guard !diff.isEmpty else { return "" }
         let notice = mode == .v8 && configuration.hasPolling ? XMLElement("consume_channel").xml : ""
@@ -70,7 +70,7 @@ extension ServerState {
         return XMLElement("nodes_diff", [], parts)
     }
 
-    /// A node that is gone by now lacks size and time.
+    /// A node that no longer exists has neither size nor time.
     private func nodeElement(_ path: TreePath, _ node: Node?, _ original: TreePath?, _ call: Call) -> XMLElement {
         var attributes =
             node.map { element(path, $0, call).attributes }
@@ -80,7 +80,7 @@ extension ServerState {
         return XMLElement("tree", attributes)
     }
 
-    // MARK: One thing
+    // MARK: One node
 
     private mutating func makeFolder(_ call: Call) -> Outcome {
         let path =
@@ -119,7 +119,7 @@ extension ServerState {
 
     private mutating func rename(_ call: Call) -> Outcome {
         guard let from = call.selection.first else { return .failed("The selection is empty!") }
-        // With a whole path the new name counts for nothing, and the path is taken as it is.
+        // A whole path overrides the new name, and is used unchanged.
         let to = call["dest"].map { TreePath($0) } ?? from.parent / TreePath.cleaned(call["filename_new"] ?? "")
         guard call["dest"] != nil || !to.name.hasPrefix(".") else { return .failed("Forbidden") }
         let tree = tree(call.treeKey)
@@ -141,7 +141,7 @@ extension ServerState {
         return outcome
     }
 
-    // MARK: Several things
+    // MARK: Several nodes
 
     private mutating func transfer(_ call: Call, isMove: Bool) -> Outcome {
         guard !call.selection.isEmpty else { return .failed("The selection is empty!") }
@@ -153,7 +153,7 @@ extension ServerState {
                 return .failed("Cannot find file!")
             }
             if tree(call.treeKey).isArchived(from) {
-                // It is unpacked, whatever was there.
+                // Unpacking overwrites existing nodes.
                 let now = now
                 put(node.copied(now: now) { makeNodeID() }, at: folder / from.name, call)
                 outcome.diff.added.append(folder / from.name)
@@ -171,7 +171,7 @@ extension ServerState {
                 put(node.copied(now: now) { makeNodeID() }, at: to, call)
                 outcome.events.append(.created(to))
             }
-            // A copy beside its original is there, but the answer names the original.
+            // A copy is made beside its original, but the answer names the original.
             outcome.diff.added.append(!isMove && from.parent == folder ? from : to)
         }
         return outcome
@@ -213,7 +213,7 @@ extension ServerState {
             guard path.isInBin, var node = tree[path] else { return .failed("Cannot find file!") }
             let wanted = node.origin ?? .root / path.name
             let to = tree.freePath(tree.isFolder(wanted.parent) ? wanted : .root / wanted.name)
-            node = node.copied(now: node.modified) { makeNodeID() }  // the feed knows it as another node
+            node = node.copied(now: node.modified) { makeNodeID() }  // a different node in the feed
             relocate(node, from: path, to: to, call)
             outcome.diff.removed.append(path)
             outcome.diff.added.append(to)
@@ -233,7 +233,7 @@ extension ServerState {
         return outcome
     }
 
-    /// Nobody is told of it but who asked.
+    /// Only the caller is notified.
     private mutating func changeMode(_ call: Call) -> Outcome {
         var outcome = Outcome(message: "The rights have been changed")
         for path in call.selection {
@@ -252,7 +252,7 @@ extension ServerState {
         guard !nodes.isEmpty, tree.isFolder(folder), let file = try? ZipFile.make(nodes) else {
             return .failed("The selection is empty!")
         }
-        // What is there is replaced without a word.
+        // An existing node is silently replaced.
         let path = folder / name
         var archive = Node.file(.disk(file, size: file.size), id: makeNodeID(), now: now)
         archive.archived = Dictionary(nodes.map { (FileName($0.0.name), $0.1) }) { $1 }
@@ -264,7 +264,7 @@ extension ServerState {
 
     // MARK: Between workspaces
 
-    /// What has the name in the other workspace is replaced without a word. The answer tells of this workspace alone.
+    /// Silently replaces a node with the name in the other workspace. The answer only covers this workspace.
     private mutating func crossCopy(_ call: Call) -> FakePydioAnswer {
         let isMove = call["moving_files"] != nil
         guard let workspace = workspaces(of: call.user).first(where: { $0.id == call["dest_repository_id"] }),
@@ -288,7 +288,7 @@ extension ServerState {
         return success("The selection has been copied", mode == .v8 ? diff : NodesDiff(), call)
     }
 
-    /// What is to be changed although somebody else has locked it.
+    /// The first selected node that another user has locked.
     private func lockedByOthers(_ action: Action, _ call: Call) -> TreePath? {
         guard [.rename, .move, .delete, .changeMode].contains(action), configuration.plugins.contains(.locks) else {
             return nil

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is in files, and what is known of them.
+/// The content of files, and information about it.
 extension ServerState {
     mutating func contentAnswer(_ action: Action, _ call: Call) -> FakePydioAnswer {
         switch action {
@@ -22,7 +22,7 @@ extension ServerState {
         return .json(.object(paths.map { ($0.text, stat($0)) }))
     }
 
-    /// PHP's `stat`: everything twice, by number and by name.
+    /// PHP's `stat`: every value twice, by number and by name.
     private static func stat(of node: Node, hasHash: Bool) -> JSONValue {
         let mode = (node.isFolder ? 0o040000 : 0o100000) | (Int(node.mode, radix: 8) ?? 0)
         let values = [
@@ -59,7 +59,7 @@ extension ServerState {
         return .text("The file has been saved successfully.")
     }
 
-    /// The quota, asked for before an upload: `hook_arg` is how many bytes.
+    /// The quota check before an upload: `hook_arg` is the number of bytes.
     private func checkHook(_ call: Call) -> FakePydioAnswer {
         guard !isOverQuota(adding: Int(call["hook_arg"] ?? "") ?? 0, call) else {
             return .error("You have exceeded your allowed quota")

@@ -44,7 +44,7 @@ extension ServerState {
         guard let field, size > 0 else {
             let isBuffered = size < configuration.bufferSize
             var answer = FakePydioAnswer(type: type, isBuffered ? .bytes([]) : content.body)
-            // Strange, but so it is.
+            // Odd, but real servers do this.
             if size > 0 { fields.append(("Content-Range", "bytes 0-\(size - 1)/\(size);")) }
             answer.fields += fields
             return answer
@@ -52,14 +52,14 @@ extension ServerState {
         guard let asked = ByteRange(field, size: size) else {
             return .html("", status: 416).with("Content-Range", "bytes */\(size)")
         }
-        // 5.2 sends a byte too few if it is told where to stop, and does not say what it is.
+        // 5.2 sends one byte too few if the range has an end, and does not send the type.
         let isShort = mode == .v5_2 && asked.hasEnd
         let end = isShort ? asked.range.upperBound - 1 : asked.range.upperBound
         var answer = FakePydioAnswer(
             status: 206, type: "text/html; charset=UTF-8",
             content.body(asked.range.lowerBound..<max(end, asked.range.lowerBound)))
         answer.fields += fields
-        // Counted from one, unlike the first byte.
+        // The end is counted from one, unlike the first byte.
         answer.fields.append(("Content-Range", "bytes \(asked.range.lowerBound)-\(asked.range.upperBound)/\(size)"))
         return answer
     }
@@ -97,13 +97,13 @@ extension ServerState {
     }
 }
 
-/// A part of a file, as a request asks for it.
+/// The part of a file that a request asks for.
 private struct ByteRange {
     let range: Range<Int>
-    /// Whether the request says where to stop.
+    /// Whether the request specifies an end.
     let hasEnd: Bool
 
-    /// Nil if there is no such part.
+    /// `nil` if there is no such part.
     init?(_ field: String, size: Int) {
         guard field.hasPrefix("bytes=") else { return nil }
         let ends = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
@@ -116,7 +116,7 @@ private struct ByteRange {
 }
 
 extension String {
-    /// Between quotation marks in a field of a head, which has no control characters.
+    /// The text for a quoted part of a header field, without control characters.
     fileprivate var inField: String {
         var result = String.UnicodeScalarView()
         for scalar in unicodeScalars {

@@ -6,7 +6,7 @@ struct Bookmark: Sendable {
     var title: String
 }
 
-/// Bookmarks, and where public links are asked for.
+/// Bookmarks, and requests for public links.
 extension ServerState {
     mutating func extraAnswer(_ action: Action, _ call: Call) -> FakePydioAnswer {
         switch action {

@@ -19,7 +19,7 @@ extension ServerState {
         }
         var dir = call["dir"] ?? "/"
         var page = 1
-        // The number of a page is escaped twice. So is a name that looks like one: the servers cannot tell.
+        // Page numbers are escaped twice. A name that looks like one is, too: the servers cannot tell them apart.
         if let mark = dir.firstRange(of: "%23") {
             page = max(Int(dir[mark.upperBound...].prefix { $0.isASCII && $0.isNumber }) ?? 1, 1)
             dir = String(dir[..<mark.lowerBound])
@@ -66,7 +66,7 @@ extension ServerState {
             ])
     }
 
-    /// With what is in them, as deep as is asked for.
+    /// The elements with their children, down to the requested depth.
     private func elements(
         _ entries: [NodeElement], depth: Int, limits: inout Limits, _ options: Options, _ call: Call
     ) -> [XMLElement] {

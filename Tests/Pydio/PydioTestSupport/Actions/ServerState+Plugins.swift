@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something that somebody has done, for the feed.
+/// An entry of the feed.
 struct Activity: Sendable {
     let path: TreePath
     let what: String
@@ -20,7 +20,7 @@ struct Activity: Sendable {
     }
 }
 
-/// What plugins answer.
+/// Answers of plugins.
 extension ServerState {
     mutating func pluginAnswer(_ action: Action, _ call: Call) -> FakePydioAnswer {
         switch action {
@@ -57,7 +57,7 @@ extension ServerState {
         .tree(diffXML(NodesDiff(updated: [(path, nil)]), call))
     }
 
-    // MARK: Finding
+    // MARK: Searching
 
     private func search(_ call: Call) -> FakePydioAnswer {
         if configuration.isIndexing {
@@ -74,7 +74,7 @@ extension ServerState {
             found.append(
                 XMLElement("tree", element(path, node, call).attributes + [("search_score", "0.71")]))
         }
-        // Older servers give all that they find.
+        // Older servers return everything that they find.
         if mode == .v8, let limit = call["limit"].flatMap({ Int($0) }) { found = Array(found.prefix(limit)) }
         return .tree(found.map(\.xml).joined())
     }
@@ -86,7 +86,7 @@ extension ServerState {
             ]))
     }
 
-    /// The newest first. Older servers say nothing if there is nothing; newer ones number the entries.
+    /// Newest first. Older servers answer nothing if the feed is empty; newer ones number the entries.
     private func feed(_ call: Call) -> FakePydioAnswer {
         guard call["format"] == "xml" else { return .html("<h2>Notifications</h2><ul></ul>") }
         let all = activities.reversed().filter { $0.tree == call.treeKey }
@@ -117,9 +117,9 @@ extension ServerState {
         return XMLElement("tree", attributes)
     }
 
-    // MARK: What users say of nodes
+    // MARK: Users' notes on nodes
 
-    /// Fields that there are not are ignored.
+    /// Ignores unknown fields.
     private mutating func editMetadata(_ path: TreePath, _ call: Call) -> FakePydioAnswer {
         for (name, _) in NodeNotes.fields {
             guard let value = call[name] else { continue }
@@ -145,7 +145,7 @@ extension ServerState {
         return .json(comment(new, path))
     }
 
-    /// Those of others stay, without a word.
+    /// Silently keeps other users' comments.
     private mutating func deleteComment(_ path: TreePath, _ node: Node, _ call: Call) -> FakePydioAnswer {
         let data = (try? JSONSerialization.jsonObject(with: Data((call["comment_data"] ?? "").utf8))) as? [String: Any]
         let kept = node.notes.comments.filter { comment in
@@ -159,7 +159,7 @@ extension ServerState {
         return .json(.array(kept.map { comment($0, path) }))
     }
 
-    /// Whoever asks gets the lock, or takes it away: the server does not look whose it is.
+    /// Gives the lock to the caller, or removes it: the server does not check who holds it.
     private mutating func lock(_ path: TreePath, _ call: Call) -> FakePydioAnswer {
         change(path, call) { $0.lock = call["unlock"] == nil ? call.user.id : nil }
         return mode == .v8
@@ -167,7 +167,7 @@ extension ServerState {
             : .tree(XMLElement("reload_instruction", [("object", "data"), ("node", ""), ("file", "")]))
     }
 
-    /// To be told to stop what it does not do makes the server watch for nothing.
+    /// Asked to stop a watch that does not exist, the server adds an empty one.
     private mutating func toggleWatch(_ path: TreePath, _ node: Node, _ call: Call) -> FakePydioAnswer {
         let kinds = [
             "watch_change": "META_WATCH_CHANGE", "watch_read": "META_WATCH_READ", "watch_both": "META_WATCH_BOTH",

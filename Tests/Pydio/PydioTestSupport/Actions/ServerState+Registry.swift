@@ -1,6 +1,6 @@
 /// The registry: workspaces, settings, plugins.
 extension ServerState {
-    /// 5.2 takes the path from the query alone.
+    /// 5.2 only reads the path from the query.
     func registryPath(_ query: FormParameters, _ all: FormParameters) -> String? {
         mode == .v5_2 ? query["xPath"] : all["xPath"]
     }
@@ -74,7 +74,7 @@ extension ServerState {
         return XMLElement("ajxp_plugin", [("id", id), ("enabled", "true")], configs)
     }
 
-    /// What the message plugin tells of itself, with values in JSON.
+    /// The message plugin's properties, with values in JSON.
     private var messageProperties: [(String, JSONValue)] {
         var result: [(String, JSONValue)] = []
         if configuration.hasPolling { result.append(("POLLER_FREQUENCY", .number(configuration.pollerFrequency))) }
@@ -105,7 +105,7 @@ extension ServerState {
 }
 
 extension FakePydioAnswer {
-    /// Without a content it is what those get who are not logged in.
+    /// A part of the registry; without content, as for clients that are not logged in.
     static func registryPart(_ path: String?, _ content: XMLElement?) -> FakePydioAnswer {
         .xml(
             "<ajxp_registry_part xPath=\"\((path ?? "").xmlEscaped)\" >\(content?.xml ?? "")</ajxp_registry_part>")

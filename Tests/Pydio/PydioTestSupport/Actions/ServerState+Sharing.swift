@@ -3,7 +3,7 @@ import Basics
 /// Public links.
 extension ServerState {
     mutating func shareAnswer(_ call: Call) -> FakePydioAnswer {
-        // The older servers know one name for what is shared.
+        // The older servers know only one parameter for the shared node.
         let path = mode == .v5_2 ? call["file"].map { TreePath($0) } : call.selection.first
         guard let path, tree(call.treeKey)[path] != nil else { return .error("Cannot find file!") }
         if call["sub_action"] == "create_minisite", (call["repo_label"] ?? "").isEmpty {
@@ -29,7 +29,7 @@ extension ServerState {
         return .text(publicLink(link.id))
     }
 
-    /// Rights are sent all together; the rest stays as it was without a parameter.
+    /// Rights are sent together; other settings stay unchanged without a parameter.
     private func set(_ link: inout FakePydioLink, _ call: Call) {
         link.label = call["repo_label"] ?? link.label
         link.description = call["repo_description"] ?? ""
@@ -40,7 +40,7 @@ extension ServerState {
         }
         if let password = call["guest_user_pass"] { link.password = password.isEmpty ? nil : password }
         if let days = call["expiration"].flatMap({ Int($0) }) {
-            // Only the newer servers remove what there is.
+            // Only the newer servers remove an existing date.
             link.expiry = days > 0 ? now + days * 86_400 : mode == .v8 ? nil : link.expiry
         }
         if let limit = call["downloadlimit"].flatMap({ Int($0) }) {
@@ -50,9 +50,9 @@ extension ServerState {
 
     private func publicLink(_ id: String) -> String { "\(origin)\(configuration.basePath)/public/\(id)" }
 
-    // MARK: What there is
+    // MARK: Existing shares
 
-    /// The newer servers say so if there is no share; some do not find one by its file, whatever there is.
+    /// The newer servers report that there is no share; some never find one by its file.
     func sharedElement(_ call: Call) -> FakePydioAnswer {
         guard let path = call.selection.first, tree(call.treeKey)[path] != nil else {
             return .error("Cannot find file!")
@@ -63,12 +63,12 @@ extension ServerState {
             guard let first = links.first, configuration.findsShares else {
                 return .error("Could not find any share data for \(path.text)")
             }
-            // Of several workspaces, it is the first.
+            // Of several workspaces, the first is used.
             let links = links.filter { $0.workspace == first.workspace }
             let members = links.map { ($0.id, JSONValue.object(settings(of: $0, asLink: true))) }
             return .json(.object(common(first, links) + [("links", .object(members))]))
         }
-        // Of several, the older servers describe the one that is asked for, or the first.
+        // Of several links, the older servers describe the requested one, or the first.
         guard let link = call["hash"].map({ hash in links.first { $0.id == hash } }) ?? links.first else {
             guard call["hash"] != nil else { return .json(.array([])) }
             return .json(
@@ -114,7 +114,7 @@ extension ServerState {
         ]
     }
 
-    /// - Parameter isLink: Whether they are all of a link's; not those that are in another place then.
+    /// - Parameter isLink: Whether all settings are part of a link; otherwise some are elsewhere.
     private func settings(of link: FakePydioLink, asLink isLink: Bool) -> [(String, JSONValue)] {
         var result: [(String, JSONValue)] = []
         if isLink {
@@ -139,10 +139,10 @@ extension ServerState {
         return result
     }
 
-    // MARK: The end of it
+    // MARK: Ending shares
 
-    /// The older servers end one share and say nothing, the newer ones end all of them and say so even if there was none.
-    /// These take the name of a link, too.
+    /// The older servers end one share and answer nothing, the newer ones end all of them and confirm it even if there
+    /// was none. The newer ones also accept the name of a link.
     mutating func unshareAnswer(_ call: Call) -> FakePydioAnswer {
         guard let path = call.selection.first, tree(call.treeKey)[path] != nil else {
             return .error("Cannot find file!")

@@ -1,4 +1,4 @@
-/// `upload`, in all the ways in which it can be asked for.
+/// `upload`, in all its forms.
 extension ServerState {
     private struct Refused: Error {
         let code: Int
@@ -6,7 +6,7 @@ extension ServerState {
     }
 
     mutating func uploadAnswer(_ call: Call) -> FakePydioAnswer {
-        // PHP has thrown away the form, and with it all that the action goes by.
+        // PHP has discarded the form, and with it all parameters of the action.
         if let limit = configuration.postLimit, call.request.bodySize > limit { return .tree("") }
         do {
             let diff = try store(call)
@@ -22,7 +22,7 @@ extension ServerState {
         }
     }
 
-    /// Otherwise all goes well, as far as can be seen.
+    /// Whether the answer reports failures; otherwise it looks like success.
     private func tellsOutcome(_ call: Call) -> Bool {
         call["xhr_uploader"] != nil || call["force_post"] != nil || call.session == nil
     }
@@ -35,11 +35,11 @@ extension ServerState {
         guard let upload = call.request.upload, upload.part.isEmpty || upload.part.hasPrefix("userfile_") else {
             throw Refused(code: 411, text: "No file was uploaded")
         }
-        // A second time, after the one that every parameter gets.
+        // Decoded a second time, after the decoding of every parameter.
         let name = TreePath.cleaned(call["urlencoded_filename"]?.urlDecoded ?? upload.name)
         guard !name.isEmpty else { throw Refused(code: 411, text: "The file has no name") }
         guard !name.hasPrefix(".") else { throw Refused(code: 411, text: "Forbidden") }
-        // PHP gives a file that is too large as one without bytes.
+        // PHP presents a file that is too large as one without bytes.
         guard upload.size > 0, upload.size <= configuration.uploadLimit ?? .max else {
             throw Refused(code: 410, text: "You must select a file")
         }
@@ -51,7 +51,7 @@ extension ServerState {
         return try keep(FileContent(upload), at: path, call)
     }
 
-    /// The part itself is gone afterwards: it has been there for the shortest of times.
+    /// Appends a part, which is then gone: it existed only for a moment.
     private mutating func append(
         _ upload: UploadedFile, part: TreePath, to path: TreePath, _ call: Call
     ) throws(Refused) -> NodesDiff {

@@ -1,4 +1,4 @@
-/// A zip archive whose files are stored as they are.
+/// A zip archive whose files are stored uncompressed.
 enum ZipFile {
     private struct Entry {
         let name: [UInt8]
@@ -38,7 +38,7 @@ enum ZipFile {
         return entry
     }
 
-    /// What the two heads of a file have in common: version, flags (names are UTF-8), method, time, sums and sizes.
+    /// The common part of a file's two headers: version, flags (names are UTF-8), method, time, sums and sizes.
     private static func shared(_ entry: Entry) -> [UInt8] {
         little(UInt16(20)) + little(UInt16(0x0800)) + little(UInt16(0)) + little(UInt16(0)) + little(UInt16(0x21))
             + little(entry.crc) + little(entry.size) + little(entry.size) + little(UInt16(entry.name.count))

@@ -1,13 +1,13 @@
 import Basics
 
-/// The page for administrators: lists of users and workspaces, and what changes them.
+/// The administrators' page: lists of users and workspaces, and their changes.
 extension ServerState {
-    /// Nil is what every workspace has.
+    /// Returns `nil` for actions that every workspace has.
     mutating func consoleAnswer(_ action: Action, _ call: Call) -> FakePydioAnswer? {
         switch action {
         case .list: return consoleList(call)
         case .edit: return subAction(call["sub_action"] ?? "", call)
-        // An action of its own since version 7.
+        // A separate action since version 7.
         case .updateUserRight: return mode == .v8 ? updateRight(call) : .empty
         case .delete: return consoleDelete(call)
         case .stat: return .json(.object([("mode", .bool(true))]))
@@ -16,7 +16,7 @@ extension ServerState {
     }
 
     private func index(of user: String?) -> Int? {
-        // The newer servers leave out what they do not like, and take the rest for the name.
+        // The newer servers strip invalid characters and use the rest as the name.
         let name = mode == .v8 ? user.map(Self.sanitised) : user
         return configuration.users.firstIndex { $0.id == name }
     }
@@ -53,7 +53,7 @@ extension ServerState {
         case "user_set_lock":
             guard let index = index(of: call["user_id"]) else { return .empty }
             configuration.users[index].condition = call["lock"] == "true" ? .lockedOut : .normal
-            // The older servers do it without a word.
+            // The older servers do it silently.
             return mode == .v8 ? Self.done("Lock has been set") : .empty
         case "user_add_role", "user_delete_role":
             guard let index = index(of: call["user_id"]), let role = call["role_id"], role != "none" else {
@@ -129,7 +129,7 @@ extension ServerState {
             return Self.done("Successfully deleted repository")
         }
         guard let id = call["user_id"], !id.isEmpty else { return Self.wrongArguments }
-        // The older servers do not ask whether there is one, nor whether it is who asks.
+        // The older servers check neither whether the user exists nor whether it is the caller.
         if let index = index(of: id) { configuration.users.remove(at: index) }
         return Self.done("User successfully deleted")
     }
@@ -166,7 +166,7 @@ extension ServerState {
         }
         content.append(XMLElement("columns", [("template_name", "ajxp_conf.users")]))
         content += head + entries
-        // Only the newer servers say what it is that they list.
+        // Only the newer servers name the listed folder.
         let attributes = mode == .v8 ? [("filename", path.text), ("is_file", "false"), ("text", "")] : []
         return .xml(XMLElement("tree", [("remote_indexation", "admin_search")] + attributes, content).xml)
     }

@@ -1,13 +1,13 @@
-/// What a ``FakePydioServer`` answers.
+/// An answer of a ``FakePydioServer``.
 package struct FakePydioAnswer: Sendable {
-    /// What happens to the answer on its way.
+    /// The fate of the answer in transit.
     package enum Fate: Sendable, Equatable {
         case arrives
-        /// The connection is closed after so many bytes of the body, the whole length of which was announced.
+        /// The connection closes after this many bytes of the body, although the full length was announced.
         case cut(after: Int)
-        /// The connection is closed without an answer.
+        /// The connection closes without an answer.
         case drop
-        /// Nothing is answered.
+        /// No answer.
         case silence
     }
 
@@ -48,7 +48,7 @@ package struct FakePydioAnswer: Sendable {
         .text(text, type: "text/html; charset=UTF-8", status: status)
     }
 
-    /// The document that most actions answer with. The space in its first tag is the servers'.
+    /// The document of most answers. Servers write the space in its first tag, too.
     static func tree(_ content: String) -> FakePydioAnswer { .xml("<tree >\(content)</tree>") }
     static func tree(_ content: XMLElement...) -> FakePydioAnswer { .tree(content.map(\.xml).joined()) }
 
@@ -59,12 +59,12 @@ package struct FakePydioAnswer: Sendable {
         .tree(XMLElement("message", [("type", "ERROR")], text: text))
     }
 
-    /// A user who is logged in has not the right: the message comes first.
+    /// The user is logged in but lacks the right: the message comes first.
     static func refusal(_ text: String) -> FakePydioAnswer {
         .tree(XMLElement("message", [("type", "ERROR")], text: text), XMLElement("require_auth"))
     }
 
-    /// Of a download and many other actions that have nothing to say.
+    /// The answer of a download and many other actions without a result.
     package static let empty = html("")
 
     static let declaration = #"<?xml version="1.0" encoding="UTF-8"?>"#

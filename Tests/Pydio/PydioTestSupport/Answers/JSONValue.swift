@@ -1,4 +1,4 @@
-/// A JSON document to be written; objects keep the order of their members.
+/// A JSON document to write; objects keep the order of their members.
 enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -19,7 +19,7 @@ enum JSONValue: Sendable {
         }
     }
 
-    /// PHP escapes slashes and everything beyond ASCII.
+    /// Escapes slashes and everything beyond ASCII, like PHP.
     private static func quoted(_ string: String) -> String {
         var result = "\""
         for unit in string.utf16 {

@@ -31,7 +31,8 @@ struct XMLElement: Sendable {
         result += "</\(name)>"
     }
 
-    /// As the newer servers turn XML into JSON: attributes have an `@`, text is `$`, repeated elements become arrays.
+    /// XML as the newer servers convert it to JSON: attributes have an `@`, text is `$`, repeated elements become
+    /// arrays.
     var json: JSONValue {
         var members = attributes.map { ("@" + $0.name, JSONValue.string($0.value)) }
         if !text.isEmpty { members.append(("$", .string(text))) }
@@ -46,7 +47,7 @@ struct XMLElement: Sendable {
 }
 
 extension String {
-    /// Characters that no XML document may have are left out.
+    /// Escaped text without characters that XML forbids.
     var xmlEscaped: String {
         var result = ""
         for scalar in unicodeScalars {

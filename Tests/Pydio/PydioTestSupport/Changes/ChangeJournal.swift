@@ -2,9 +2,10 @@ import Basics
 import Foundation
 import Glibc
 
-/// What outlives the process: which nodes there are, and the numbers of their changes. What is in the files is forgotten.
+/// The part of the state that outlives the process: the nodes and the numbers of their changes, without the files'
+/// contents.
 ///
-/// A change is one line, written before its answer. One that a kill has cut off was not answered either.
+/// A change is one line, written before its answer. A line that a kill cut off belongs to a change without an answer.
 final class ChangeJournal: Sendable {
     struct Entry: Codable {
         var kind: ChangeLog.Kind
@@ -12,15 +13,15 @@ final class ChangeJournal: Sendable {
         var user: String?
         var path: String
         var from: String?
-        /// Those that are new, the folders with a slash at the end.
+        /// The new nodes; folders end with a slash.
         var nodes: [String]?
     }
 
     private let file: Lock<Int32>
-    /// What was there at the start.
+    /// The entries at the start.
     let entries: [Entry]
 
-    /// - Returns: Nil if the file cannot be opened.
+    /// - Returns: `nil` if the file cannot be opened.
     init?(_ path: String) {
         let bytes = FileManager.default.contents(atPath: path) ?? Data()
         let whole = bytes.lastIndex(of: UInt8(ascii: "\n")).map { bytes.prefix(through: $0) } ?? Data()
@@ -34,7 +35,7 @@ final class ChangeJournal: Sendable {
 
     deinit { file.withLock { _ = Glibc.close($0) } }
 
-    /// - Parameter tree: As it is after the event.
+    /// - Parameter tree: The tree after the event.
     func record(_ event: TreeEvent, in key: TreeKey, _ tree: Tree) {
         var entry = Entry(kind: .create, workspace: key.workspace, user: key.user, path: "")
         switch event {
@@ -54,7 +55,7 @@ final class ChangeJournal: Sendable {
 }
 
 extension ServerState {
-    /// Does again what the journal says, without telling anybody.
+    /// Replays the journal without notifying anyone.
     mutating func replay(_ entries: [ChangeJournal.Entry]) {
         for entry in entries {
             guard let workspace = workspace(entry.workspace) else { continue }

@@ -1,4 +1,4 @@
-/// What the changes feed is made of: rows with numbers that all workspaces of the server share.
+/// The rows of the changes feed; all workspaces of the server share their numbers.
 struct ChangeLog: Sendable {
     enum Kind: String, Codable, Sendable {
         case create
@@ -11,12 +11,12 @@ struct ChangeLog: Sendable {
     struct Row: Sendable {
         var seq: Int
         let node: Int
-        /// Nil: there was none before.
+        /// `nil` for a new node.
         var source: TreePath?
-        /// Nil: there is none any more.
+        /// `nil` for a deleted node.
         var target: TreePath?
 
-        /// Nil: nothing has happened.
+        /// `nil` if nothing has happened.
         var kind: Kind? {
             guard let source else { return target == nil ? nil : .create }
             guard let target else { return .delete }
@@ -28,7 +28,7 @@ struct ChangeLog: Sendable {
     private(set) var last = 0
     /// Faults of new rows.
     var faults: FakePydioServer.LogFaults?
-    /// Rows that come late.
+    /// Delayed rows.
     private var late: [(key: TreeKey, row: Row, delay: Int)] = []
 
     private static let limit = 100_000
@@ -37,14 +37,14 @@ struct ChangeLog: Sendable {
         (rows[tree] ?? []).filter { $0.seq > seq }.sorted { $0.seq < $1.seq }
     }
 
-    /// As after a new installation: numbers begin with 1 again.
+    /// Starts over as after a new installation: numbers begin with 1 again.
     mutating func reset() {
         rows = [:]
         late = []
         last = 0
     }
 
-    /// - Parameter tree: As it is after the event.
+    /// - Parameter tree: The tree after the event.
     mutating func record(_ event: TreeEvent, in key: TreeKey, _ tree: Tree) {
         switch event {
         case .created(let path):
@@ -60,7 +60,7 @@ struct ChangeLog: Sendable {
         }
     }
 
-    /// What lies in the recycle bin does not exist for the feed.
+    /// Adds a row. For the feed, nodes in the recycle bin do not exist.
     private mutating func add(_ node: Int, _ source: TreePath?, _ target: TreePath?, _ key: TreeKey) {
         for index in late.indices { late[index].delay -= 1 }
         while let index = late.firstIndex(where: { $0.delay <= 0 }) {

@@ -2,20 +2,20 @@ import Basics
 import TestSupport
 
 extension FakePydioServer {
-    /// Faults of the rows of the changes feed: a server records a change after it has answered, and what it is
-    /// killed before is never told.
+    /// Faults in the rows of the changes feed: a server records a change after it has answered, and never if it is
+    /// killed before that.
     package struct LogFaults: Sendable {
         enum Fault {
             case told
             case missing
             case doubled
-            /// So many changes later, with a number of then.
+            /// Delivered this many changes later, with a number of that time.
             case late(Int)
-            /// Inserted late with its early number: a client that has read on never hears of it.
+            /// Inserted late with its early number: a client that has read on misses it.
             case overtaken(Int)
         }
 
-        /// Rows of a hundred that never come, come twice, come later, and come later with an early number.
+        /// Rows per hundred that are missing, duplicated, late, and late with an early number.
         package var missing = 15
         package var doubled = 10
         package var late = 10
@@ -46,7 +46,7 @@ extension FakePydioServer {
         }
     }
 
-    /// Lets the changes feed be wrong from now on; nil ends it, and tells at last what is late.
+    /// Sets the faults of the changes feed; `nil` ends them and delivers all late rows.
     package func setLogFaults(_ faults: LogFaults?) {
         core.state.withLock { state in
             state.changes.faults = faults

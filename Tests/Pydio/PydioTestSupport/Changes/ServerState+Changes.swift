@@ -23,7 +23,7 @@ extension ServerState {
         return path.relative(to: filter)
     }
 
-    /// One row for each node, with what has come of it.
+    /// Merges the rows of each node into one with the result.
     private static func flattened(_ rows: [ChangeLog.Row]) -> [ChangeLog.Row] {
         var result: [Int: ChangeLog.Row] = [:]
         for row in rows {

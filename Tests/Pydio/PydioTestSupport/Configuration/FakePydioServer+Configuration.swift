@@ -1,86 +1,87 @@
 import Basics
 package import TestSupport
 
-/// Which generation of servers a ``FakePydioServer`` copies.
+/// The generation of servers that a ``FakePydioServer`` imitates.
 package enum FakePydioMode: String, Sendable, CaseIterable {
-    /// 5.2: one secure token a session, WebSockets of its own script.
+    /// 5.2: one secure token per session, WebSockets by its own script.
     case v5_2 = "5.2"
     /// 8: several secure tokens, REST with key pairs, `pydio-booster`.
     case v8 = "8"
 }
 
 extension FakePydioServer {
-    /// What a server is like. Each switch can also be set while it runs, with ``FakePydioServer/configure(_:)``.
+    /// The properties of a server. Each can also be changed while it runs, with ``FakePydioServer/configure(_:)``.
     package struct Configuration: Sendable {
         package var mode: FakePydioMode
-        /// A path such as `/pydio`, below which everything lies; empty is the root.
+        /// A path such as `/pydio` that prefixes all others; empty for the root.
         package var basePath = ""
         package var host = "127.0.0.1"
         package var port = 0
-        /// A file that nodes and the numbers of changes are kept in, for the next process.
+        /// The file that keeps nodes and the numbers of changes for the next process.
         package var journal: String?
-        /// With it, TLS is spoken.
+        /// Enables TLS with this certificate.
         package var tls: CertificateAuthority.Leaf?
         package var users: [FakePydioUser]
         package var workspaces: [FakePydioWorkspace]
         package var seedForm: SeedForm
-        /// Failed logins of an address, the last of which is answered with -4; nil asks for no captcha.
+        /// Failed logins per address, the last of which is answered with -4; `nil` disables captchas.
         package var captchaAfter: Int? = 3
-        /// What every captcha image shows; nil makes up another one each time.
+        /// The text of every captcha image; `nil` for a new one each time.
         package var captchaCode: String?
-        /// A value that every login is answered with, whatever is right.
+        /// The value of the answer to every login, valid or not.
         package var loginValue: Int?
-        /// Entries above which a folder is listed in pages, and entries of a page.
+        /// The number of entries above which a folder is listed in pages, and the number per page.
         package var pageThreshold = 500
         package var pageSize = 200
         package var hasPolling = true
-        /// Seconds that clients are told to poll after.
+        /// The polling interval announced to clients, in seconds.
         package var pollerFrequency = 15
-        /// How long a mailbox is kept that nobody asks for.
+        /// The time after which an unused mailbox is discarded.
         package var mailboxExpiry: Duration = .seconds(600)
         package var hasWebSocket = false
-        /// How often the newer WebSocket server pings, and how long it lives without an answer.
+        /// The interval of the newer WebSocket server's pings, and its time-out without an answer.
         package var webSocketPing: Duration = .seconds(54)
         package var webSocketPatience: Duration = .seconds(60)
-        /// Cuts each WebSocket message of the newer server in two lines, hence frames.
+        /// Whether each WebSocket message of the newer server is split into two lines, and thus two frames.
         package var splitsWebSocketMessages = false
         package var hasChanges = true
-        /// Some database drivers give numbers as strings.
+        /// Whether numbers are sent as strings, as by some database drivers.
         package var changesHaveStrings = true
         package var hasREST: Bool
-        /// Servers have it from 7 on: those of version 6 have key pairs, but not this.
+        /// Servers have it since version 7: those of version 6 have key pairs, but not this.
         package var hasRESTVersion2: Bool
-        /// False: the password is needed in each session, and asking for a key pair is answered with nothing.
+        /// If false, each session needs the password, and a request for a key pair gets an empty answer.
         package var hasKeystore = true
-        /// Bytes of one uploaded file that PHP takes (`upload_max_filesize`); nil is any number. The registry tells it.
-        /// PHP's own default is 2 MB, which most administrators raise.
+        /// The largest uploaded file that PHP accepts, in bytes (`upload_max_filesize`); `nil` for no limit. The
+        /// registry contains it. PHP's own default is 2 MB, which most administrators raise.
         package var uploadLimit: Int? = 2 << 20
-        /// Whether the registry tells the limit.
+        /// Whether the registry contains the limit.
         package var tellsUploadLimit = true
-        /// Bytes of a whole request that PHP takes (`post_max_size`): of a larger one nothing arrives.
-        /// PHP's own default.
+        /// The largest request that PHP accepts, in bytes (`post_max_size`): nothing of a larger one arrives. PHP's own
+        /// default.
         package var postLimit: Int? = 8 << 20
-        /// With PHP's output buffering, files of fewer bytes are announced as empty, unless a range of them is asked for.
+        /// The size in bytes below which files are announced as empty, as with PHP's output buffering, unless a range
+        /// is requested.
         package var bufferSize = 0
-        /// Those that are on.
+        /// The enabled plugins.
         package var plugins = Set(FakePydioPlugin.allCases)
-        /// Whether the index for searches is still being made.
+        /// Whether the search index is still being built.
         package var isIndexing = false
-        /// Users and workspaces of a page of the lists for administrators.
+        /// Users and workspaces per page of the administrators' lists.
         package var administrationPageSize = 50
-        /// Sub-actions for administrators that the server does not have.
+        /// Administrators' sub-actions that the server lacks.
         package var missingSubActions: Set<String> = []
-        /// False: no login outlives its session, whatever a client wants.
+        /// If false, no login outlives its session, whatever a client requests.
         package var remembersLogins = true
-        /// False: where users cannot change their passwords, there is no action for it.
+        /// If false, users cannot change their passwords: the action does not exist.
         package var letsChangePasswords = true
-        /// Of a new password.
+        /// The minimum length of a new password.
         package var minimumPasswordLength = 8
-        /// False: a newer server that does not find how a node is shared.
+        /// If false, the newer server does not find the shares of a node.
         package var findsShares = true
-        /// False, as of version 5.2.5: a link is only described as the `repository` that was made for it.
+        /// If false, a link is only described as the `repository` that was made for it, as in version 5.2.5.
         package var describesMinisites = true
-        /// Requests remembered.
+        /// The number of requests to remember.
         package var historyLimit = 100_000
 
         package init(
@@ -92,7 +93,7 @@ extension FakePydioServer {
             (hasREST, hasRESTVersion2) = (mode == .v8, mode == .v8)
         }
 
-        /// An older server that wants passwords hashed, as an administrator can choose.
+        /// An older server that requires hashed passwords, as an administrator can choose.
         package static var withHashedPasswords: Configuration {
             var configuration = Configuration()
             configuration.seedForm = .text
@@ -100,30 +101,30 @@ extension FakePydioServer {
         }
     }
 
-    /// What `get_seed` answers as long as no captcha is due.
+    /// The answer to `get_seed` when no captcha is due.
     package enum SeedForm: Sendable {
         /// 32 hexadecimal digits.
         case text
-        /// -1: the password is to be sent in the clear.
+        /// -1: the password is sent in the clear.
         case clear
         /// A JSON document without `captcha`.
         case json
     }
 }
 
-/// What an administrator of a ``FakePydioServer`` can turn off, or what some kinds of workspaces lack: its actions are then
-/// unknown.
+/// A feature of a ``FakePydioServer`` that an administrator can turn off, or that some kinds of workspaces lack. Its
+/// actions are then unknown.
 package enum FakePydioPlugin: String, Sendable, CaseIterable {
     case search, hashes, crossCopy, archives, permissions, purge, metadata, comments, locks, quota, watches, feed
 }
 
-/// Somebody who may log in to a ``FakePydioServer``.
+/// A user of a ``FakePydioServer``.
 package struct FakePydioUser: Sendable {
     package enum Condition: Sendable {
         case normal
         /// Sees no workspace before the password has been changed.
         case mustChangePassword
-        /// -3: is logged in, and out again at once.
+        /// -3: the login succeeds and is ended at once.
         case withoutWorkspace
         /// -1, whatever the password.
         case lockedOut
@@ -139,18 +140,18 @@ package struct FakePydioUser: Sendable {
         package static let all: Rights = [.read, .write]
     }
 
-    /// Lower-case.
+    /// In lower case.
     package var id: String
-    /// MD5, all that the server has of the password.
+    /// The MD5 digest, all that the server stores of the password.
     var passwordDigest: String
-    /// By the workspaces' ids; those that are not in it are not the user's. Nil is all rights in all.
+    /// By workspace ID; other workspaces are inaccessible. `nil` grants all rights in all.
     package var rights: [String: Rights]?
     package var condition: Condition
     package var isAdministrator: Bool
     package var roles: [String] = []
-    /// Of the groups that the user is in; empty is none.
+    /// The group of the user; empty for none.
     package var group: String
-    /// Who made the user, to share with.
+    /// The user who created this one for sharing.
     package var parent: String?
 
     package init(
@@ -162,7 +163,7 @@ package struct FakePydioUser: Sendable {
         passwordDigest = Digest.md5(password)
     }
 
-    /// Whether that is what a client sends which knows the password.
+    /// Whether `sent` proves that the client knows the password.
     func isProved(by sent: String?, seed: String) -> Bool {
         guard let sent else { return false }
         return seed == "-1" ? Digest.md5(sent) == passwordDigest : sent == Digest.md5(passwordDigest + seed)
@@ -184,14 +185,14 @@ package struct FakePydioWorkspace: Sendable {
     package var slug: String
     package var label: String
     package var description: String?
-    /// Who shares it.
+    /// The user who shares it.
     package var owner: String?
-    /// Those that begin with `ajxp_` are pages of the server.
+    /// Types that begin with `ajxp_` are pages of the server.
     package var accessType = "fs"
-    /// Each user has files of one's own in it.
+    /// Whether each user has separate files in it.
     package var isPerUser = false
     package var hasRecycleBin = true
-    /// Bytes of all files; uploads beyond are refused.
+    /// The maximum size of all files in bytes; larger uploads are refused.
     package var quota: Int?
 
     package init(
@@ -203,7 +204,7 @@ package struct FakePydioWorkspace: Sendable {
         self.quota = quota
     }
 
-    /// The page for administrators, which only they have.
+    /// The page that only administrators have.
     static let console = FakePydioWorkspace(
         id: "ajxp_conf", slug: "settings", label: "Settings", accessType: "ajxp_conf", hasRecycleBin: false)
 

@@ -1,8 +1,8 @@
 import Basics
 
-/// The configuration of a server that runs.
+/// The configuration of a running server.
 extension FakePydioServer {
-    /// Changes what the server is like from the next request on.
+    /// Changes the configuration from the next request on.
     package func configure(_ change: (inout Configuration) -> Void) {
         core.state.withLock { change(&$0.configuration) }
     }

@@ -1,7 +1,7 @@
 import Basics
 import NIOCore
 
-/// Channels that are open.
+/// Open channels.
 final class Connections: Sendable {
     private let channels = Lock<[ObjectIdentifier: any Channel]>([:])
 

@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// The body of a request as it comes. Exactly one of the three takes it, or none if the server does not.
+/// The body of a request as it arrives. At most one of the three stores it, none if the server does not accept it.
 struct RequestBody {
     private var memory: ByteBuffer?
     private var multipart: MultipartReader?
-    /// Of a `PUT`.
+    /// The body of a `PUT`.
     private var file: StoredFile?
 
     private static let memoryLimit = 64 << 20
@@ -31,7 +31,7 @@ struct RequestBody {
         }
     }
 
-    /// Nil if the body was not taken.
+    /// Returns `nil` if the body was not accepted.
     func request(_ head: HTTPRequestHead, size: Int, address: String) -> FakePydioRequest? {
         var form = FormParameters()
         var upload: UploadedFile?

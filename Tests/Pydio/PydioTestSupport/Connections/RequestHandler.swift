@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// Collects requests of one connection, and writes the answers.
+/// Collects the requests of one connection and writes the answers.
 final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -13,9 +13,9 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var head: HTTPRequestHead?
     private var body: RequestBody?
     private var bodySize = 0
-    /// Bytes of a file that have yet to be sent, where the kernel cannot do it.
+    /// The unsent bytes of a file, where the kernel cannot send them.
     private var reading: FileReader?
-    /// Set if the request under way wanted to become a WebSocket and may not.
+    /// Set if the pending request asked for a WebSocket and was refused.
     var refusal: FakePydioAnswer?
 
     init(core: PydioServerCore, isSecure: Bool) {
@@ -104,7 +104,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func finish(closes: Bool, isCut: Bool, _ context: ChannelHandlerContext) {
-        // Without its end a body is not complete, which is what a cut is.
+        // A body without its end is incomplete, as if cut.
         let written =
             isCut
             ? context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer()))))
@@ -114,7 +114,7 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     // MARK: Files over TLS
 
-    /// No more in memory than the peer takes.
+    /// Reads no more into memory than the peer accepts.
     private func readOn(_ context: ChannelHandlerContext) {
         while context.channel.isWritable, let reading {
             guard let bytes = reading.next() else {
@@ -131,13 +131,13 @@ final class RequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // An upgrade that is refused is an ordinary request from here on, to be answered as such.
+        // From here on a refused upgrade is an ordinary request.
         if error is NIOWebSocketUpgradeError { return }
         context.close(promise: nil)
     }
 }
 
-/// Gives a part of a file piece by piece.
+/// Reads a part of a file piece by piece.
 private final class FileReader {
     private let file: StoredFile
     private var range: Range<Int>
@@ -147,7 +147,7 @@ private final class FileReader {
         (self.file, self.range, self.completion) = (file, range, completion)
     }
 
-    /// Nil at the end.
+    /// Returns `nil` at the end.
     func next() -> [UInt8]? {
         let bytes = file.read(at: range.lowerBound, count: min(range.count, 256 << 10))
         range = (range.lowerBound + bytes.count)..<range.upperBound

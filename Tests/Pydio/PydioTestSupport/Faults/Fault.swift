@@ -1,49 +1,49 @@
 extension FakePydioServer {
-    /// What goes wrong with a request.
+    /// A fault of a request.
     package enum Fault: Sendable {
-        // Instead of an answer; nothing is done.
+        // Replaces the answer; the request is not carried out.
 
-        /// A page of a proxy, with this status.
+        /// A proxy's page with this status.
         case htmlPage(Int = 200)
-        /// 200 with nothing.
+        /// 200 with an empty body.
         case emptyBody
-        /// A status with nothing.
+        /// A status with an empty body.
         case status(Int)
-        /// What a failing PHP sends: a page with a script that shows an error; 200.
+        /// The page of a failing PHP, with a script that shows an error; 200.
         case scriptError
         /// 302 to a page that asks for a name and password.
         case loginRedirect
-        /// Bytes that mean nothing, as XML.
+        /// Meaningless bytes, sent as XML.
         case garbage
         /// An error of the protocol.
         case errorDocument(String)
-        /// As if nobody were logged in.
+        /// As if the client were not logged in.
         case requireAuth
         case drop
         case silence
 
-        // What was asked for is done, but the answer is not right.
+        // The request is carried out, but the answer is wrong.
 
-        /// Half of the document, with a length that fits.
+        /// Half of the document, with a matching length.
         case truncated
-        /// The connection is closed after so many bytes of the body, the whole length of which was announced.
+        /// The connection closes after this many bytes of the body, although the full length was announced.
         case cut(after: Int)
         case slow(Duration)
-        /// With another `Content-Type`.
+        /// Another `Content-Type`.
         case contentType(String)
-        /// Not before ``FakePydioServer/release()``.
+        /// Sent after ``FakePydioServer/release()``.
         case hold
     }
 }
 
-/// Faults to come.
+/// Pending faults.
 struct FaultTable: Sendable {
     private struct Entry: Sendable {
-        /// Nil is every one.
+        /// `nil` for every action.
         let action: String?
         let fault: FakePydioServer.Fault
         var skipped: Int
-        /// Nil is all that follow.
+        /// `nil` for all that follow.
         var left: Int?
     }
 
@@ -55,7 +55,7 @@ struct FaultTable: Sendable {
 
     mutating func clear() { entries = [] }
 
-    /// The fault of a request, which is used up by it.
+    /// Removes and returns the fault for a request.
     mutating func take(_ action: String?) -> FakePydioServer.Fault? {
         for index in entries.indices where entries[index].action == nil || entries[index].action == action {
             if entries[index].skipped > 0 {
@@ -74,7 +74,7 @@ struct FaultTable: Sendable {
 }
 
 extension FakePydioServer.Fault {
-    /// What is answered instead; nil lets the request be carried out.
+    /// The answer to send instead; `nil` to carry out the request.
     func replacement(basePath: String) -> FakePydioAnswer? {
         switch self {
         case .htmlPage(let status):

@@ -1,9 +1,9 @@
 import Basics
 import NIOCore
 
-/// What those who listen are told, and who they are.
+/// Listeners and their messages.
 extension FakePydioServer {
-    /// Lets somebody do something, as if it had been asked for with these parameters; all who listen are told.
+    /// Runs an action as a user, as if requested with these parameters; all listeners are notified.
     ///
     /// - Returns: The answer's body.
     @discardableResult
@@ -28,7 +28,7 @@ extension FakePydioServer {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Sends a message to all who listen to a workspace: one XML element.
+    /// Sends a message, one XML element, to all listeners of a workspace.
     package func post(_ xml: String, in workspace: String = "0", user: String = "ada") {
         core.state.withLock { state in
             guard let workspace = state.workspace(workspace) else { return }
@@ -37,33 +37,33 @@ extension FakePydioServer {
         core.deliver()
     }
 
-    /// Sends a message to all who listen, to whatever workspace: one XML element.
+    /// Sends a message, one XML element, to all listeners of all workspaces.
     package func postToAll(_ xml: String) {
         core.state.withLock { $0.postToAll(xml) }
         core.deliver()
     }
 
-    /// The changes feed begins anew, as after a new installation.
+    /// Restarts the changes feed, as after a new installation.
     package func resetChanges() { core.state.withLock { $0.changes.reset() } }
 
     /// The highest number of the changes feed.
     package var lastChange: Int { core.state.withLock { $0.changes.last } }
 
-    /// Clients that poll, by the ids that they have chosen.
+    /// Polling clients, by the IDs that they have chosen.
     package var pollers: [String] { core.state.withLock { $0.mailboxes.keys.map(\.client).sorted() } }
 
-    /// Open WebSockets, and the workspace that each has registered for.
+    /// The workspace that each open WebSocket has registered for.
     package var webSockets: [String?] {
         core.state.withLock { state in state.peers.sorted { $0.key < $1.key }.map { $0.value.tree?.workspace } }
     }
 
-    /// All texts that came on WebSockets.
+    /// All texts received on WebSockets.
     package var webSocketTexts: [String] { core.state.withLock { $0.webSocketTexts } }
 
-    /// Pings on WebSockets that were answered.
+    /// The number of answered pings on WebSockets.
     package var pongCount: Int { core.state.withLock { $0.pongCount } }
 
-    /// Closes all WebSockets, without a word.
+    /// Closes all WebSockets without notice.
     package func dropWebSockets() {
         for channel in core.sockets.withLock({ Array($0.values) }) { channel.close(promise: nil) }
     }

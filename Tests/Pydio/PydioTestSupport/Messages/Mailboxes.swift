@@ -1,13 +1,13 @@
-/// Something to tell those who listen to a workspace.
+/// A message for the listeners of a workspace.
 struct Message: Sendable {
     let number: Int
-    /// An element, without the `tree` around it.
+    /// An element without the enclosing `tree`.
     let xml: String
-    /// Nil is for all.
+    /// `nil` for all users.
     let user: String?
 }
 
-/// What waits for clients that poll.
+/// Pending messages of polling clients.
 struct Mailboxes: Sendable {
     struct Key: Hashable, Sendable {
         let tree: TreeKey
@@ -28,7 +28,7 @@ struct Mailboxes: Sendable {
 
     var keys: [Key] { Array(boxes.keys) }
 
-    /// - Parameter hasBacklog: The client gets what waits for others too.
+    /// - Parameter hasBacklog: Whether the client also gets messages pending for others.
     mutating func register(_ key: Key, hasBacklog: Bool, now: Int) {
         guard boxes[key] == nil else { return }
         var box = Box(consumed: now)
@@ -53,7 +53,7 @@ struct Mailboxes: Sendable {
         }
     }
 
-    /// All that waits, once. Whoever has not asked for longer than `expiry` is forgotten.
+    /// Returns all pending messages once. Removes mailboxes that were not read for longer than `expiry`.
     mutating func consume(_ key: Key, expiry: Int, now: Int) -> [Message] {
         boxes = boxes.filter { $0.key == key || now - $0.value.consumed < expiry }
         defer {

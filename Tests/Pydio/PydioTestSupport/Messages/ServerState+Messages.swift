@@ -1,4 +1,4 @@
-/// Telling those who listen: mailboxes, WebSockets and the changes feed.
+/// Notifying listeners: mailboxes, WebSockets and the changes feed.
 extension ServerState {
     mutating func publish(_ events: [TreeEvent], _ call: Call) {
         for event in events {
@@ -9,7 +9,7 @@ extension ServerState {
         }
     }
 
-    /// A change of bookmarks is the business of who made it.
+    /// A change of bookmarks is only reported to their user.
     mutating func publishBookmarks(_ call: Call) {
         post(XMLElement("reload_bookmarks").xml, to: call.treeKey, user: call.user.id)
     }
@@ -22,12 +22,12 @@ extension ServerState {
         }
     }
 
-    /// To all that listen, wherever.
+    /// Sends a message to all listeners of all workspaces.
     mutating func postToAll(_ xml: String) {
         for tree in Set(mailboxes.keys.map(\.tree) + peers.values.compactMap(\.tree)) { post(xml, to: tree) }
     }
 
-    /// Unlike in the answer, a move is one update, and so is a deletion into the recycle bin.
+    /// Unlike in the answer, a move is a single update, and so is a deletion into the recycle bin.
     private func eventElement(_ event: TreeEvent, _ call: Call) -> XMLElement {
         switch event {
         case .created(let path): return diffElement(NodesDiff(added: [path]), call)

@@ -1,7 +1,7 @@
 import Basics
 import Transport
 
-/// Pairs of keys that sign requests instead of a password.
+/// Key pairs that sign requests in place of a password.
 struct KeyPairs: Sendable {
     struct Pair: Sendable {
         let user: String
@@ -11,7 +11,7 @@ struct KeyPairs: Sendable {
 
     private(set) var pairs: [String: Pair] = [:]
 
-    /// A new one for a device ends the one before.
+    /// A new pair of a device invalidates the previous one.
     mutating func make(user: String, device: String) -> (token: String, secret: String) {
         pairs = pairs.filter { $0.value.user != user || $0.value.device != device }
         let (token, secret) = (Digest.random(10), Digest.random(10))
@@ -25,9 +25,9 @@ struct KeyPairs: Sendable {
 
     mutating func revokeAll(of user: String? = nil) { pairs = pairs.filter { user != nil && $0.value.user != user } }
 
-    /// Whose request it is, if it is signed rightly.
+    /// The user of a correctly signed request.
     ///
-    /// - Parameter path: As it came.
+    /// - Parameter path: The path as received.
     func user(of parameters: FormParameters, path: String) -> String? {
         guard let token = parameters["auth_token"], let pair = pairs[token],
             let hash = parameters["auth_hash"], let colon = hash.lastIndex(of: ":")
@@ -38,7 +38,7 @@ struct KeyPairs: Sendable {
         return hash[hash.index(after: colon)...] == expected && !nonce.contains(":") ? pair.user : nil
     }
 
-    /// Each piece decoded, and encoded again in one way.
+    /// The path with each piece decoded and encoded again uniformly.
     static func canonical(_ path: String) -> String {
         var pieces = path.split(separator: "/", omittingEmptySubsequences: false)
         while pieces.count > 1, pieces.last?.isEmpty == true { pieces.removeLast() }

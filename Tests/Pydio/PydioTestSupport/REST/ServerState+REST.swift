@@ -1,12 +1,12 @@
 import Foundation
 
-/// REST: no session, but a password or a signature with each request.
+/// REST: each request has a password or a signature in place of a session.
 extension ServerState {
     mutating func restAnswer(to request: FakePydioRequest) -> FakePydioAnswer {
         guard configuration.hasREST, var pieces = request.restPieces else { return .notFound }
         guard let user = restUser(request) else { return .unauthorized }
         if pieces.first == "v2", configuration.hasRESTVersion2 {
-            // One that is like those of version 1 but for its beginning.
+            // An address like those of version 1 except for its beginning.
             guard pieces.count == 5, pieces[1] == "workspaces" else {
                 return rest2Answer(pieces.dropFirst(), request, user)
             }
@@ -16,7 +16,7 @@ extension ServerState {
             return .error("Cannot find this workspace")
         }
         let name = pieces[1]
-        // The question mark and all behind it is taken for a part of the action's name, which no action then has.
+        // The question mark and the rest become part of the action's name, which then matches no action.
         if pieces.count == 2, request.hasQuery, !request.rawPath.hasSuffix("/") { return .empty }
         let action = Action(rawValue: name)
         if action == .delete, workspace.id != FakePydioWorkspace.console.id, !request.form.hasFiles {
@@ -43,13 +43,13 @@ extension ServerState {
         return keyPairs.user(of: request.parameters, path: request.rawPath).flatMap(user)
     }
 
-    /// By its id or its short name; `pydio` is for what has to do with none.
+    /// Finds a workspace by its ID or its short name; `pydio` is for actions without one.
     func restWorkspace(_ name: String, _ user: FakePydioUser) -> FakePydioWorkspace? {
         let own = workspaces(of: user)
         return name == "pydio" ? own.first : own.first { $0.id == name || $0.slug == name }
     }
 
-    /// What the pieces of a path behind the action mean.
+    /// The parameters in the path after the action.
     private static func restParameters(_ action: Action?, _ pieces: [String]) -> [(String, String)] {
         let path = pieces.map { "/" + $0 }.joined()
         guard !pieces.isEmpty else { return [] }
@@ -62,7 +62,7 @@ extension ServerState {
             [("channel", pieces[0])] + pieces.dropFirst().prefix(1).map { ("client_id", $0) }
         case .state: [("state_path", pieces.joined(separator: "/"))]
         case .makeKeyPair: [("device", pieces[0])]
-        case .revokeKeyPairs: []  // without the parameter it is all of them
+        case .revokeKeyPairs: []  // without the parameter, all of them
         case _: [("file", path)]
         }
     }

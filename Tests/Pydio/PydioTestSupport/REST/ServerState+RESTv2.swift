@@ -1,8 +1,8 @@
 import Foundation
 
-/// Version 2 of the REST interface, where nodes have addresses: as far as the notes say what it is like (section 11.2).
+/// Version 2 of the REST interface, where nodes have addresses: as far as the notes describe it (section 11.2).
 extension ServerState {
-    /// - Parameter pieces: Of the path behind `v2`.
+    /// - Parameter pieces: The path after `v2`.
     mutating func rest2Answer(
         _ pieces: ArraySlice<String>, _ request: FakePydioRequest, _ user: FakePydioUser
     ) -> FakePydioAnswer {
@@ -54,7 +54,7 @@ extension ServerState {
         ])
     }
 
-    /// A slash at the end of the address makes a folder of it.
+    /// A trailing slash creates a folder.
     private mutating func makeAnswer(_ path: TreePath, _ call: Call) -> FakePydioAnswer {
         let isFolder = call.request.rawPath.hasSuffix("/")
         return changeAnswer(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a ``FakePydioServer`` was asked.
+/// A request to a ``FakePydioServer``.
 package struct FakePydioRequest: Sendable {
     package let method: String
     /// As sent: percent-encoded, without the query.
@@ -8,25 +8,25 @@ package struct FakePydioRequest: Sendable {
     package let query: FormParameters
     /// Whether the address has a question mark.
     var hasQuery: Bool { !query.pairs.isEmpty }
-    /// Of a form, or of a multipart body but for its file.
+    /// The parameters of a form, or of a multipart body without its file.
     package let form: FormParameters
     package let fields: [(name: String, value: String)]
-    /// By their names.
+    /// By name.
     package let cookies: [String: String]
     /// The file of a multipart body, or the whole body of a `PUT`.
     let upload: UploadedFile?
-    /// Bytes of the body.
+    /// The size of the body in bytes.
     package let bodySize: Int
-    /// Of the peer; failed logins are counted by it.
+    /// The peer's address; failed logins are counted per address.
     let address: String
 
-    /// Query and form; the form wins.
+    /// Query and form; the form takes precedence.
     package var parameters: FormParameters { query.merged(with: form) }
     package func parameter(_ name: String) -> String? { parameters[name] }
     package func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
-    /// `get_action`, or its other name; of a REST request the action of its path.
+    /// `get_action` or its other name; for REST, the action in the path.
     package var action: String? {
         if let pieces = restPieces {
             guard pieces.first == "v2" else { return pieces.dropFirst(1).first }
@@ -35,18 +35,18 @@ package struct FakePydioRequest: Sendable {
         return parameter("get_action") ?? parameter("action")
     }
     package var token: String? { parameter("secure_token") }
-    /// The cookie of the session.
+    /// The session cookie.
     package var session: String? { cookies[SessionTable.cookieName] }
-    /// Bytes of the uploaded file.
+    /// The size of the uploaded file in bytes.
     package var uploadSize: Int? { upload?.size }
 
-    /// The decoded pieces of the path behind `/api/`, the first of which is the workspace.
+    /// The decoded pieces of the path after `/api/`, the first of which is the workspace.
     var restPieces: [String]? {
         guard let start = rawPath.ranges(of: "/api/").first else { return nil }
         return rawPath[start.upperBound...].split(separator: "/").map(\.urlDecoded)
     }
 
-    /// To be remembered.
+    /// The shortened form to remember.
     var abridged: FakePydioRequest {
         FakePydioRequest(
             method: method, rawPath: rawPath, query: query.abridged, form: form.abridged, fields: fields,
@@ -56,12 +56,12 @@ package struct FakePydioRequest: Sendable {
     }
 }
 
-/// A file as it came.
+/// An uploaded file.
 struct UploadedFile: Sendable {
     let name: String
     /// The name of the part.
     let part: String
     let size: Int
-    /// Nil once it was taken.
+    /// `nil` once it was taken.
     let file: StoredFile?
 }

@@ -1,17 +1,17 @@
 import Basics
 
-/// What the server was asked.
+/// Recorded requests.
 extension FakePydioServer {
-    /// All requests so far, in the order in which they were complete; without the files in them.
+    /// All requests so far without their files, in the order in which they were completed.
     package var requests: [FakePydioRequest] { core.state.withLock { $0.requests } }
 
-    /// Those of one action.
+    /// The requests of one action.
     package func requests(_ action: String) -> [FakePydioRequest] { requests.filter { $0.action == action } }
 
-    /// How often an action was asked for.
+    /// The number of requests of an action.
     package func count(_ action: String) -> Int { core.state.withLock { $0.requestCounts[action] ?? 0 } }
 
-    /// Starts counting anew.
+    /// Forgets all requests and restarts the counts.
     package func forgetRequests() {
         core.state.withLock { state in
             state.requests = []
@@ -19,6 +19,6 @@ extension FakePydioServer {
         }
     }
 
-    /// Open connections.
+    /// The number of open connections.
     package var connectionCount: Int { core.connections.count }
 }

@@ -13,25 +13,25 @@ package struct FormParameters: Sendable {
 
     mutating func append(_ name: String, _ value: String) { pairs.append((name, value)) }
 
-    /// The last of that name counts.
+    /// The last value with the name.
     package subscript(name: String) -> String? { pairs.last { $0.name == name }?.value }
 
     /// Whether `file` or `file_0` is among them.
     var hasFiles: Bool { pairs.contains { $0.name == "file" || $0.name == "file_0" } }
 
-    /// Values of an array: `name[]=…`, or with numbers between the brackets.
+    /// Values of an array: `name[]=…`, or with numbers in the brackets.
     package func array(_ name: String) -> [String] {
         pairs.filter { $0.name.hasPrefix(name + "[") && $0.name.hasSuffix("]") }.map(\.value)
     }
 
-    /// What stands in `other` wins.
+    /// Merges the parameters; those of `other` take precedence.
     func merged(with other: FormParameters) -> FormParameters {
         var result = self
         result.pairs += other.pairs
         return result
     }
 
-    /// Long values are not remembered whole.
+    /// The parameters with long values shortened.
     var abridged: FormParameters {
         var result = self
         for index in result.pairs.indices where result.pairs[index].value.utf8.count > 65_536 {
@@ -42,7 +42,7 @@ package struct FormParameters: Sendable {
 }
 
 extension StringProtocol {
-    /// `%XX` and `+` resolved; what is not a valid escape stays.
+    /// The text with `%XX` and `+` decoded; invalid escapes stay.
     var urlDecoded: String {
         var bytes: [UInt8] = []
         var rest = Array(utf8)[...]

@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Takes a multipart body apart as it comes: small parts stay in memory, the file goes to disk.
+/// Parses a multipart body as it arrives: small parts stay in memory, the file goes to disk.
 struct MultipartReader {
     struct Malformed: Error {}
 
@@ -34,7 +34,7 @@ struct MultipartReader {
             let boundary = Self.parameter("boundary", of: contentType), !boundary.isEmpty
         else { return nil }
         delimiter = Array("\r\n--\(boundary)".utf8)
-        buffer = Array("\r\n".utf8)  // so that the first delimiter looks like the others
+        buffer = Array("\r\n".utf8)  // makes the first delimiter look like the others
     }
 
     mutating func read(_ bytes: ByteBuffer) throws {
@@ -71,7 +71,7 @@ struct MultipartReader {
             case .body(var part):
                 place = .preamble
                 let end = Self.find(delimiter, in: rest)
-                // What may be the beginning of a delimiter is looked at again with what comes.
+                // A possible start of a delimiter is examined again with the next bytes.
                 let count = end ?? Self.certain(rest, before: delimiter)
                 try Self.append(UnsafeRawBufferPointer(rebasing: rest[..<count]), to: &part)
                 guard let end, rest.count >= end + delimiter.count + 2 else {
@@ -88,7 +88,7 @@ struct MultipartReader {
         buffer = Array(bytes.suffix(min(count, bytes.count)))
     }
 
-    /// Behind a delimiter two hyphens end the body; else a line ends, and a head begins.
+    /// After a delimiter, two hyphens end the body; otherwise the line ends and a head begins.
     private mutating func delimiterEnded(_ bytes: UnsafeRawBufferPointer, at start: Int) -> UnsafeRawBufferPointer {
         let end = start + delimiter.count
         place = bytes[end] == UInt8(ascii: "-") && bytes[end + 1] == UInt8(ascii: "-") ? .epilogue : .head
@@ -122,7 +122,7 @@ struct MultipartReader {
         return Part(name: name, fileName: parameter("filename", of: String(line)))
     }
 
-    /// `name=value` or `name="value"` behind a semicolon.
+    /// The value in `name=value` or `name="value"` after a semicolon.
     private static func parameter(_ name: String, of field: String) -> String? {
         for piece in field.split(separator: ";").dropFirst() {
             let pair = piece.split(separator: "=", maxSplits: 1).map { String($0).trimmingSpace }
@@ -145,7 +145,7 @@ struct MultipartReader {
         return nil
     }
 
-    /// How many bytes cannot belong to a delimiter that has not come whole.
+    /// The number of bytes that cannot belong to an incomplete delimiter.
     private static func certain(_ bytes: UnsafeRawBufferPointer, before delimiter: [UInt8]) -> Int {
         var count = max(bytes.count - delimiter.count + 1, 0)
         while count < bytes.count, !delimiter.starts(with: bytes[count...]) { count += 1 }

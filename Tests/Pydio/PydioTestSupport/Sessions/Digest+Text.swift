@@ -5,7 +5,7 @@ extension Digest {
     /// In hexadecimal digits.
     static func md5(_ text: String) -> String { md5(Array(text.utf8)).hexadecimal }
 
-    /// MD5 of what `next` gives until it gives nothing, in hexadecimal digits.
+    /// The MD5 digest of all pieces that `next` returns, in hexadecimal digits.
     static func md5(_ next: () -> [UInt8]) -> String {
         precondition(LibCrypto.isReady, "libcrypto cannot be used")
         let context = EVP_MD_CTX_new()
@@ -18,7 +18,7 @@ extension Digest {
         return Array(result.prefix(Int(length))).hexadecimal
     }
 
-    /// Letters and digits.
+    /// Random letters and digits.
     static func random(_ count: Int) -> String {
         let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
         return String((0..<count).map { _ in characters[Int.random(in: characters.indices)] })

@@ -1,7 +1,7 @@
 /// Failed logins by address.
 struct LoginFailures: Sendable {
     private var failures: [String: (count: Int, since: Int)] = [:]
-    /// As if there had been enough.
+    /// Requires a captcha regardless of the count.
     var isCaptchaForced = false
 
     static let memory = 86_400

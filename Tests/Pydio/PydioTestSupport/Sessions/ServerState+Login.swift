@@ -37,7 +37,7 @@ extension ServerState {
         0x0A, 0x2D, 0xB4, 0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82,
     ]
 
-    /// The session goes on under another id after a success.
+    /// Logs in. On success the session continues under another ID.
     mutating func loginAnswer(
         _ request: FakePydioRequest, in id: String
     ) -> (answer: FakePydioAnswer, session: String) {
@@ -57,7 +57,7 @@ extension ServerState {
         return logIn(user, request, in: id, remembers: request.parameter("remember_me") == "true")
     }
 
-    /// The cookie is good once: the answer has another.
+    /// Logs in with a cookie, which is valid once: the answer contains another.
     private mutating func rememberedLogin(
         _ request: FakePydioRequest, in id: String
     ) -> (answer: FakePydioAnswer, session: String) {
@@ -102,7 +102,7 @@ extension ServerState {
         return answer
     }
 
-    /// The session is over, and its cookie stands for an empty one.
+    /// Ends the session, and its cookie starts an empty one.
     mutating func logoutAnswer(
         _ request: FakePydioRequest, in id: String
     ) -> (answer: FakePydioAnswer, session: String) {
@@ -111,7 +111,7 @@ extension ServerState {
         return (.login(2), sessions.open(nil).id)
     }
 
-    /// The length of what arrives is compared, hashed or not.
+    /// The length limit applies to the received text, hashed or not.
     mutating func passwordAnswer(_ call: Call) -> FakePydioAnswer {
         guard configuration.letsChangePasswords else { return .empty }
         let isClear = configuration.seedForm == .clear
@@ -127,7 +127,7 @@ extension ServerState {
         return .text("SUCCESS")
     }
 
-    /// What is kept of a new password: the servers that take passwords hashed are sent just that.
+    /// The stored digest of a new password: servers with hashed passwords receive exactly that.
     func digest(ofSent password: String) -> String {
         configuration.seedForm == .clear ? Digest.md5(password) : password
     }

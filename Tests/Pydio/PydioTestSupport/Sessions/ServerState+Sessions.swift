@@ -1,6 +1,6 @@
 import Basics
 
-/// The session API: cookies, secure tokens, and who may ask for what.
+/// The session API: cookies, secure tokens, and access checks.
 extension ServerState {
     mutating func sessionAnswer(to request: FakePydioRequest) -> FakePydioAnswer {
         let (session, isNew) = sessions.open(request.session)
@@ -12,7 +12,7 @@ extension ServerState {
         return answer
     }
 
-    /// The answer, and the id that the session has afterwards.
+    /// The answer and the session's new ID.
     private mutating func answer(
         to request: FakePydioRequest, in id: String
     ) -> (answer: FakePydioAnswer, session: String) {
@@ -27,7 +27,7 @@ extension ServerState {
         return (answer(action, to: call(request, user, session: id)), id)
     }
 
-    /// Answers of actions for anybody; nil is for those who are logged in.
+    /// Answers actions that need no login; returns `nil` for others.
     private mutating func openAnswer(
         _ action: Action, _ request: FakePydioRequest, in id: String
     ) -> (answer: FakePydioAnswer, session: String)? {
@@ -50,7 +50,7 @@ extension ServerState {
         return mode == .v8 ? .tree(XMLElement("require_auth"), message) : .tree(XMLElement("require_auth"))
     }
 
-    /// An unknown `tmp_repository_id`, or that of somebody else's workspace, leaves the session where it is.
+    /// An unknown or inaccessible `tmp_repository_id` leaves the session's workspace unchanged.
     func call(_ request: FakePydioRequest, _ user: FakePydioUser, session id: String) -> Call {
         let own = workspaces(of: user)
         let asked = own.first { $0.id == request.parameter("tmp_repository_id") }
@@ -63,7 +63,7 @@ extension ServerState {
 
     // MARK: Secure tokens
 
-    /// 5.2 forgets the former one.
+    /// 5.2 invalidates the previous one.
     mutating func makeToken(in id: String) -> String {
         let token = Digest.random(32)
         switch mode {

@@ -8,11 +8,11 @@ struct SessionTable: Sendable {
     struct Session: Sendable {
         var user: String?
         var seed: String?
-        /// Accepted ones; without any, none is asked for.
+        /// The valid tokens; if empty, no token is required.
         var tokens: [String] = []
-        /// The workspace that the session is in.
+        /// The current workspace of the session.
         var workspace: String?
-        /// What the captcha image of the session shows.
+        /// The text of the session's captcha image.
         var captcha: String?
         /// Order of creation.
         let number: Int
@@ -26,8 +26,8 @@ struct SessionTable: Sendable {
         set { all[id] = newValue }
     }
 
-    /// The session of a cookie. One that is not known begins anew under the same id, as PHP has it; without a cookie a
-    /// new id is made, which has to be set.
+    /// Opens the session of a cookie. An unknown one starts over under the same ID, as in PHP; without a cookie a new
+    /// ID is made, which has to be set.
     mutating func open(_ cookie: String?) -> (id: String, isNew: Bool) {
         if let cookie, all[cookie] != nil { return (cookie, false) }
         let isUsable = cookie.map { !$0.isEmpty && $0.utf8.count <= 128 && $0.allSatisfy(\.isIDCharacter) } ?? false
@@ -47,7 +47,7 @@ struct SessionTable: Sendable {
         all[oldest] = nil
     }
 
-    /// The session goes on under a new id.
+    /// Continues the session under a new ID.
     mutating func renew(_ id: String) -> String {
         guard let session = all.removeValue(forKey: id) else { return id }
         let new = Self.makeID()

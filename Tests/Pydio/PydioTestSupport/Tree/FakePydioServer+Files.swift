@@ -1,26 +1,26 @@
 import Basics
 
-/// The files of the workspaces, looked at and changed from outside.
+/// Reading and changing workspaces' files from outside.
 extension FakePydioServer {
-    /// Where files are: a workspace, and for those that each user has of one's own the user.
+    /// The key of a tree: the workspace, and the user where each has separate files.
     private static func key(_ workspace: String, _ user: String, _ state: ServerState) -> TreeKey? {
         state.workspace(workspace).map { TreeKey(workspace: $0, user: user) }
     }
 
-    /// Puts a file there, with the folders above it, without telling anybody.
+    /// Adds a file and the folders above it, without notifying anyone.
     ///
-    /// - Parameter user: Whose file it is, in a workspace that has files for each.
+    /// - Parameter user: The owner, in a workspace with separate files for each user.
     package func addFile(_ path: String, _ bytes: [UInt8] = [], in workspace: String = "0", user: String = "ada") throws
     {
         add(path, try FileContent(bytes), in: workspace, user: user)
     }
 
-    /// A file of zeros that takes no space, for transfers of any size.
+    /// Adds a file of zeros that uses no disk space, for transfers of any size.
     package func addFile(_ path: String, size: Int, in workspace: String = "0", user: String = "ada") throws {
         add(path, .disk(try StoredFile(size: size), size: size), in: workspace, user: user)
     }
 
-    /// Puts a folder there, with those above it, without telling anybody.
+    /// Adds a folder and those above it, without notifying anyone.
     package func addFolder(_ path: String, in workspace: String = "0", user: String = "ada") {
         add(path, nil, in: workspace, user: user)
     }
@@ -42,7 +42,7 @@ extension FakePydioServer {
         }
     }
 
-    /// Takes something away, as somebody does on the server's disk: nobody is told.
+    /// Removes a node as if on the server's disk, without notifying anyone.
     package func remove(_ path: String, in workspace: String = "0", user: String = "ada") {
         core.state.withLock { state in
             guard let key = Self.key(workspace, user, state) else { return }
@@ -51,9 +51,9 @@ extension FakePydioServer {
         }
     }
 
-    /// Gives something another path, as somebody does on the server's disk: nobody is told.
+    /// Moves a node as if on the server's disk, without notifying anyone.
     ///
-    /// - Returns: False if it is not there, or the other path is taken or in no folder.
+    /// - Returns: False if it does not exist, or if the new path is taken or has no folder.
     @discardableResult
     package func move(_ path: String, to target: String, in workspace: String = "0", user: String = "ada") -> Bool {
         core.state.withLock { state in
@@ -69,19 +69,19 @@ extension FakePydioServer {
         }
     }
 
-    /// The first bytes of a file, 1 MiB unless told; nil if there is none.
+    /// The first bytes of a file, 1 MiB by default; `nil` if it does not exist.
     package func contents(
         of path: String, in workspace: String = "0", user: String = "ada", upTo count: Int = 1 << 20
     ) -> [UInt8]? {
         node(path, workspace, user)?.content?.bytes(at: 0, count: count)
     }
 
-    /// Bytes of a file; nil if there is none.
+    /// The size of a file in bytes; `nil` if it does not exist.
     package func size(of path: String, in workspace: String = "0", user: String = "ada") -> Int? {
         node(path, workspace, user)?.content?.size
     }
 
-    /// MD5 of a file, in hexadecimal digits; nil if there is none.
+    /// The MD5 digest of a file in hexadecimal digits; `nil` if it does not exist.
     package func md5(of path: String, in workspace: String = "0", user: String = "ada") -> String? {
         node(path, workspace, user)?.content?.md5
     }
@@ -90,7 +90,7 @@ extension FakePydioServer {
         node(path, workspace, user) != nil
     }
 
-    /// All paths, in order; without the recycle bin as long as it is empty.
+    /// All paths in order, without the recycle bin if it is empty.
     package func paths(in workspace: String = "0", user: String = "ada") -> [String] {
         core.state.withLock { state in
             guard let key = Self.key(workspace, user, state) else { return [] }
@@ -103,7 +103,7 @@ extension FakePydioServer {
         }
     }
 
-    /// How many public links to a node there are.
+    /// The number of public links to a node.
     package func shareCount(of path: String, in workspace: String = "0", user: String = "ada") -> Int {
         core.state.withLock { state in
             Self.key(workspace, user, state).flatMap { state.shares[$0]?[TreePath(path)]?.count } ?? 0

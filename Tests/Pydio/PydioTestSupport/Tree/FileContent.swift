@@ -1,9 +1,9 @@
 import Basics
 
-/// What is in a file: in memory if it is small, else on disk.
+/// The content of a file: in memory if it is small, otherwise on disk.
 enum FileContent: Sendable {
     case memory([UInt8])
-    /// The first bytes of a file, which may be shared with copies that have grown.
+    /// The first bytes of a file, which may be shared with longer copies.
     case disk(StoredFile, size: Int)
 
     static let memoryLimit = 65_536
@@ -44,7 +44,7 @@ enum FileContent: Sendable {
         }
     }
 
-    /// This and what follows it. What is read at the moment stays as it was.
+    /// This content followed by `other`. Pending reads keep the old content.
     func appending(_ other: FileContent) throws -> FileContent {
         if case .memory(let bytes) = self, case .memory(let more) = other { return try FileContent(bytes + more) }
         let result: StoredFile

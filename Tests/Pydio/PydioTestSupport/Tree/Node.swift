@@ -1,19 +1,19 @@
 /// A file or a folder.
 struct Node: Sendable {
-    /// Names it in the changes feed.
+    /// Identifies the node in the changes feed.
     var id: Int
     /// Unix time.
     var modified: Int
-    /// By name; nil is a file.
+    /// By name; `nil` for a file.
     var children: [FileName: Node]?
     var content: FileContent?
     /// Octal digits.
     var mode: String
-    /// Where a deleted one came from.
+    /// The former place of a deleted node.
     var origin: TreePath?
-    /// What is in a zip archive that the server has made, by name.
+    /// The content of a zip archive made by the server, by name.
     var archived: [FileName: Node]?
-    /// What plugins know of it.
+    /// Plugins' notes about the node.
     var notes = NodeNotes()
 
     static func folder(id: Int, now: Int) -> Node { Node(id: id, modified: now, children: [:], mode: "0755") }
@@ -24,10 +24,10 @@ struct Node: Sendable {
 
     var isFolder: Bool { children != nil }
     var size: Int { content?.size ?? 0 }
-    /// Of all files below.
+    /// The size of all files below.
     var totalSize: Int { children.map { $0.values.reduce(0) { $0 + $1.totalSize } } ?? size }
 
-    /// Calls for itself and for all below.
+    /// Calls `body` for the node and for all below.
     func forEach(at path: TreePath, _ body: (TreePath, Node) -> Void) {
         body(path, self)
         for (name, child) in (children ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -35,7 +35,7 @@ struct Node: Sendable {
         }
     }
 
-    /// The same with new numbers and times.
+    /// A copy with new IDs and times.
     func copied(now: Int, id makeID: () -> Int) -> Node {
         var copy = self
         copy.id = makeID()

@@ -1,4 +1,4 @@
-/// How a node is written in listings and diffs.
+/// The XML of a node in listings and diffs.
 struct NodeElement {
     let path: TreePath
     let node: Node
@@ -6,9 +6,9 @@ struct NodeElement {
     var now = 0
     var isBookmarked = false
     var isReadOnly = false
-    /// Everything, or little more than the name.
+    /// Whether all details are included, not just the name.
     var isFull = true
-    /// Who asks.
+    /// The user who made the request.
     var user = ""
     var plugins = Set(FakePydioPlugin.allCases)
 
@@ -64,13 +64,13 @@ struct NodeElement {
         return result
     }
 
-    /// Newer servers tell of a lock in the name for people.
+    /// The lock as newer servers mention it in the display text.
     private var lockNote: String {
         guard mode == .v8, plugins.contains(.locks), let owner = node.notes.lock else { return "" }
         return " (locked by \(owner == user ? "you" : owner))"
     }
 
-    /// For people: `42 b`, `77,61 Kb`.
+    /// The display text: `42 b`, `77,61 Kb`.
     static func shown(_ size: Int) -> String {
         guard size >= 1024 else { return "\(size) b" }
         var (value, unit) = (size * 100 / 1024, 0)

@@ -1,4 +1,4 @@
-/// What plugins know of a node.
+/// Plugins' notes about a node.
 struct NodeNotes: Sendable {
     struct Comment: Sendable {
         let author: String
@@ -8,14 +8,14 @@ struct NodeNotes: Sendable {
         let uuid: String
     }
 
-    /// By the names of fields.
+    /// By field name.
     var metadata: [String: String] = [:]
     var comments: [Comment] = []
-    /// Who has locked it.
+    /// The user who has locked it.
     var lock: String?
-    /// What users are notified of, by their ids; empty is what no version has a name for.
+    /// Notification settings by user ID; empty is a setting that no version has a name for.
     var watches: [String: String] = [:]
 
-    /// Fields of metadata, with what people call them.
+    /// Metadata fields with their labels.
     static let fields = [("tags", "Tags"), ("note", "A note")]
 }

@@ -1,21 +1,21 @@
-/// What an action did, as it is told to who asked for it. What others are told is another thing: see ``TreeEvent``.
+/// The effect of an action as reported to its caller. Listeners get a ``TreeEvent`` instead.
 struct NodesDiff {
     var removed: [TreePath] = []
     var added: [TreePath] = []
-    /// `original` is nil if the answer does not say where it was before.
+    /// `original` is `nil` if the answer omits the old path.
     var updated: [(path: TreePath, original: TreePath?)] = []
 
-    /// The folder of what was renamed to a whole path: servers put together its name from one that they have not.
+    /// The folder of a node renamed to a whole path: servers build its name from a missing one.
     var nameless: TreePath?
 
     var isEmpty: Bool { removed.isEmpty && added.isEmpty && updated.isEmpty && nameless == nil }
 }
 
-/// What happened to a node, as it is told to those who listen.
+/// A change of a node as reported to listeners.
 enum TreeEvent {
     case created(TreePath)
     case updated(TreePath)
     case moved(from: TreePath, to: TreePath)
-    /// With what was there.
+    /// With the deleted node.
     case deleted(TreePath, Node)
 }

@@ -2,7 +2,7 @@ import Basics
 import Foundation
 import Glibc
 
-/// Bytes in a file of the temporary folder, which goes with it: files of any size cost no memory.
+/// A file in the temporary folder, deleted with its object: files of any size cost no memory.
 final class StoredFile: Sendable {
     struct Failed: Error {
         let what: String
@@ -11,13 +11,13 @@ final class StoredFile: Sendable {
     private let descriptor: Int32
     private let written: Lock<Int>
 
-    /// - Parameter size: The file is as long, and empty: nothing but zeros, which take no space.
+    /// - Parameter size: The length of the file. It consists of zeros, which use no disk space.
     init(size: Int = 0) throws {
         let template = FileManager.default.temporaryDirectory.appending(path: "pydio-mock-XXXXXX").path
         var path = Array(template.utf8CString)
         descriptor = mkstemp(&path)
         guard descriptor >= 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { throw Failed(what: "mkstemp") }
-        unlink(path)  // the descriptor is all that is needed, and a process that is killed leaves nothing
+        unlink(path)  // only the descriptor is needed, and a killed process leaves nothing
         written = Lock(size)
         guard size == 0 || ftruncate(descriptor, off_t(size)) == 0 else { throw Failed(what: "ftruncate") }
     }
@@ -31,7 +31,7 @@ final class StoredFile: Sendable {
 
     var size: Int { written.withLock { $0 } }
 
-    /// A descriptor of the same file, to be closed by who takes it.
+    /// Returns another descriptor of the file, which the caller must close.
     func duplicate() throws -> Int32 {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw Failed(what: "dup") }
@@ -51,7 +51,7 @@ final class StoredFile: Sendable {
         }
     }
 
-    /// The first bytes of `other` at the end of this file, copied by the kernel.
+    /// Appends the first bytes of `other` to this file, copied by the kernel.
     func append(_ other: StoredFile, count end: Int) throws {
         try written.withLock { size throws in
             var offset: off_t = 0
@@ -65,7 +65,7 @@ final class StoredFile: Sendable {
         }
     }
 
-    /// At most `count` bytes; fewer at the end.
+    /// Returns at most `count` bytes; fewer at the end.
     func read(at offset: Int, count: Int) -> [UInt8] {
         guard count > 0 else { return [] }
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

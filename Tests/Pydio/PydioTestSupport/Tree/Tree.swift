@@ -25,7 +25,7 @@ struct Tree: Sendable {
         path.pieces.indices.dropFirst().contains { self[TreePath(pieces: Array(path.pieces[..<$0]))]?.archived != nil }
     }
 
-    /// Puts a node into a folder that is there; whatever had its name is replaced.
+    /// Puts a node into an existing folder, replacing any node with its name.
     mutating func put(_ node: Node, at path: TreePath, now: Int) {
         change(path.parent) { folder in
             guard folder.children != nil else { return }
@@ -57,7 +57,7 @@ struct Tree: Sendable {
         node.children?[FileName(piece)] = child
     }
 
-    /// `b.txt`, or if that is taken `b-1.txt` and so on.
+    /// `b.txt`, or if it is taken `b-1.txt` and so on.
     func freePath(_ path: TreePath) -> TreePath {
         guard self[path] != nil else { return path }
         let name = path.name

@@ -1,6 +1,6 @@
 import Basics
 
-/// A name compared by its bytes, as file systems compare them: two spellings of a letter make two names.
+/// A name compared by its bytes, as in file systems: two spellings of a letter make two names.
 struct FileName: Hashable, Comparable, Sendable {
     let text: String
 
@@ -11,7 +11,7 @@ struct FileName: Hashable, Comparable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
-/// A path inside a workspace, made harmless: nothing leads out of it.
+/// A sanitized path inside a workspace, which never leads out of it.
 struct TreePath: Hashable, Sendable {
     var pieces: [String]
 
@@ -26,13 +26,13 @@ struct TreePath: Hashable, Sendable {
 
     /// `/a/b`; empty for the root.
     var text: String { pieces.map { "/" + $0 }.joined() }
-    /// The same, but `/` for the root.
+    /// Like ``text``, but `/` for the root.
     var shown: String { pieces.isEmpty ? "/" : text }
     var name: String { pieces.last ?? "" }
     var parent: TreePath { TreePath(pieces: pieces.dropLast()) }
     var isInBin: Bool { pieces.count > 1 && pieces.first == Self.recycleBin.name }
 
-    /// A name as servers make it of one that they are sent, without a word about it.
+    /// A name as servers silently clean it up.
     static func cleaned(_ name: String) -> String {
         let inner = name.unicodeScalars.drop { isTrimmed($0) }.reversed().drop { isTrimmed($0) }.reversed()
         var kept = String.UnicodeScalarView()
@@ -51,6 +51,6 @@ struct TreePath: Hashable, Sendable {
         pieces.lazy.map(FileName.init).starts(with: other.pieces.lazy.map(FileName.init))
     }
 
-    /// Seen from the folder `other`.
+    /// The path relative to the folder `other`.
     func relative(to other: TreePath) -> TreePath { TreePath(pieces: Array(pieces.dropFirst(other.pieces.count))) }
 }

@@ -1,12 +1,12 @@
-/// Who listens on a WebSocket.
+/// Listeners on WebSockets.
 extension ServerState {
     struct Peer: Sendable {
         let user: String
-        /// Nil before it has registered, and if it may not.
+        /// `nil` before registration, and if it is refused.
         var tree: TreeKey?
     }
 
-    /// The user of a handshake: by the session's cookie, or with newer servers by a signature over another path.
+    /// The user of a handshake: by the session cookie, or on newer servers by a signature of another path.
     func webSocketUser(_ request: FakePydioRequest) -> String? {
         if let user = request.session.flatMap({ sessions[$0]?.user }) { return user }
         guard mode == .v8 else { return nil }
@@ -19,7 +19,7 @@ extension ServerState {
         return peerCount
     }
 
-    /// Nothing is ever acknowledged.
+    /// Handles a text. Nothing is ever acknowledged.
     mutating func received(_ text: String, from peer: Int) {
         if webSocketTexts.count < configuration.historyLimit { webSocketTexts.append(text) }
         if text.hasPrefix("register:") {
@@ -37,7 +37,7 @@ extension ServerState {
         }
     }
 
-    /// Frames of a message: the newer server ends one at each line break.
+    /// The frames of a message: the newer server ends a frame at each line break.
     func frames(of message: String) -> [String] {
         guard mode == .v8 else { return [message] }
         var text = message

@@ -27,7 +27,7 @@ final class WebSocketPeer: ChannelInboundHandler {
         let (id, mode, configuration) = core.state.withLock { ($0.addPeer(user), $0.mode, $0.configuration) }
         self.id = id
         core.sockets.withLock { $0[id] = context.channel }
-        guard mode == .v8 else { return }  // the older server leaves pings to its clients
+        guard mode == .v8 else { return }  // the older server sends no pings
         patience = .nanoseconds(configuration.webSocketPatience.wholeNanoseconds)
         answered(context)
         schedulePing(.nanoseconds(configuration.webSocketPing.wholeNanoseconds), context)
@@ -48,7 +48,7 @@ final class WebSocketPeer: ChannelInboundHandler {
         }
     }
 
-    /// The connection lives on for a while.
+    /// Extends the connection's time-out.
     private func answered(_ context: ChannelHandlerContext) {
         guard let patience else { return }
         end?.cancel()
@@ -67,7 +67,7 @@ final class WebSocketPeer: ChannelInboundHandler {
             answered(context)
             core.state.withLock { $0.pongCount += 1 }
         case .connectionClose: close(context)
-        case _: break  // binary frames mean nothing
+        case _: break  // binary frames are ignored
         }
     }
 

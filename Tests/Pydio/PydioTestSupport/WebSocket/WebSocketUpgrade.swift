@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// Decides over the upgrade of one connection and builds its pipeline.
+/// Decides on the upgrade of one connection and builds its pipeline.
 final class WebSocketUpgrade {
     private let core: PydioServerCore
     private let http: RequestHandler
@@ -26,7 +26,7 @@ final class WebSocketUpgrade {
             })
     }
 
-    /// The fields to add to the 101 answer, or nil if the connection does not become a WebSocket.
+    /// The fields to add to the 101 answer; `nil` if the connection does not become a WebSocket.
     private func fields(for head: HTTPRequestHead) -> HTTPHeaders? {
         guard let request = RequestBody(head).request(head, size: 0, address: "") else { return nil }
         let (isThere, user, mode) = core.state.withLock { state in
@@ -41,7 +41,7 @@ final class WebSocketUpgrade {
             http.refusal = isThere ? .unauthorized : .notFound
             return nil
         }
-        // The older server lets everybody in, finds out who it is, and closes.
+        // The older server accepts every client, then finds out the user, and closes.
         peer = WebSocketPeer(core: core, user: user)
         return HTTPHeaders()
     }
