@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.overSockets)
 struct BenchTests {
-    /// What the command prints for programs.
+    /// A line that the command prints for programs.
     private struct Line: Decodable {
         struct Times: Decodable {
             let p50, p90, p99, p99_9, max, mean: Double
@@ -137,7 +137,7 @@ struct BenchTests {
         #expect(await command.status() == 130)
         let summary = try #require(try lines(command).last)
         #expect(summary.failed > 0)
-        #expect(summary.errors > 5)  // of connections and of publishing
+        #expect(summary.errors > 5)  // for connections and for publishing
         #expect(command.errors.count < 10)
     }
 

@@ -56,7 +56,7 @@ struct ClientEventLinesTests {
         }
     }
 
-    /// Also those that the client leaves out of its reports, since they come fast.
+    /// Including rejections that the client omits from its reports because they come quickly.
     @Test func everyRejectionIsCounted() async throws {
         try await withListener(limit: 3) { server, listener in
             let sender = try run(
@@ -94,7 +94,7 @@ struct ClientEventLinesTests {
             try sender.type("3\n4\n")
             try sender.endInput()
             let status = await sender.status()
-            // What was sent before the loss is noticed is lost with the connection, and told.
+            // Events sent before the loss is noticed are lost with the connection, and reported.
             let isTold = sender.errors.contains { $0.contains("may or may not have been sent") }
             #expect(status == 0 || isTold)
             let lines = ["1", "2", "3", "4"]
@@ -138,7 +138,7 @@ struct ClientEventLinesTests {
         }
     }
 
-    /// The rate would hold the second line back for longer than the test waits.
+    /// The rate would delay the second line for longer than the test waits.
     @Test func ctrlCLeavesOutWhatHasNotBeenSent() async throws {
         try await withListener { server, listener in
             let sender = try run(
@@ -160,7 +160,7 @@ struct ClientEventLinesTests {
             let sender = try run(
                 ["client-event", "private-a", "client-e", "--lines"], port: server.port, input: "1\n", keepsInput: true)
             #expect(await listener.waitFor { $0 == ["1"] })
-            // Two of a kind that come quickly may arrive as one.
+            // Two identical signals in quick succession may arrive as one.
             sender.signal(SIGINT)
             sender.signal(SIGTERM)
             #expect(await sender.status() == 130)

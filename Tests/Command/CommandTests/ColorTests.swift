@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `--color`, and what the environment says about colour.
+/// `--color`, and colour settings in the environment.
 @Suite(.overSockets)
 struct ColorTests {
     private static let environments: [[String: String]] = [
@@ -10,7 +10,7 @@ struct ColorTests {
         ["NO_COLOR": "1", "CLICOLOR_FORCE": "1"], ["TERM": "dumb"], ["TERM": "dumb", "CLICOLOR_FORCE": "1"],
     ]
 
-    /// A folder of configuration with one context, which `context list` prints in colour.
+    /// Creates a configuration folder with one context, which `context list` prints in colour.
     private func withContext(_ body: (String) async throws -> Void) async throws {
         let home = FileManager.default.temporaryDirectory.appending(path: "color-\(UUID())")
         defer { try? FileManager.default.removeItem(at: home) }

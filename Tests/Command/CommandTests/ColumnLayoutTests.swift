@@ -23,7 +23,7 @@ struct ColumnLayoutTests {
         let style = TextStyle(isColored: true)
         #expect(style.event("日本").width == 4)
         #expect(("a\(style.event("b\u{301}"))c" as TerminalText).width == 3)
-        // A mark may not be taken for a part of the sequence before it.
+        // A mark must not count as part of the preceding sequence.
         #expect(style.event("\u{301}a").width == 1)
         #expect(style.event("plain").cut(to: 5) == style.event("plain"))
         #expect(style.event("plain").cut(to: 4).text == "\u{1B}[1mpla…\u{1B}[0m")

@@ -2,16 +2,16 @@ import ArgumentParser
 
 @testable import CommandKit
 
-/// Lines of commands, one for each command there is.
+/// Command lines, one for each command.
 enum CommandLines {
-    /// Every command below another one, without its subcommands, as its words.
+    /// Returns the words of every command below another one, without groups of subcommands.
     static func names(of command: any ParsableCommand.Type, _ path: [String] = []) -> [[String]] {
         let subcommands = command.configuration.subcommands
         guard !subcommands.isEmpty else { return [path] }
         return subcommands.flatMap { names(of: $0, path + [$0.configuration.commandName ?? $0._commandName]) }
     }
 
-    /// A line for each command of `matrix` that asks a homeserver, with arguments that are right.
+    /// A valid line for each command of `matrix` that contacts a homeserver.
     static let ofMatrix: [[String]] = [
         ["login", server, "--user", "ada", "--password-stdin"], ["logout"], ["rooms"], ["listen"],
         ["send", room, "hi"],
@@ -21,7 +21,7 @@ enum CommandLines {
         ["download", "mxc://hs/1", "-"], ["devices"], ["push-rules"],
     ]
 
-    /// The same of `pydio`.
+    /// A valid line for each command of `pydio`.
     static let ofPydio: [[String]] = [
         ["login", server, "--user", "ada", "--password-stdin"], ["logout"], ["passwd", "--password-stdin"],
         ["workspaces"], ["ls", "plans:"], ["get", "plans:/a.txt", "-"], ["put", file, "plans:/docs/"],
@@ -41,10 +41,10 @@ enum CommandLines {
         ["admin", "remove-workspace", "team", "--force"], ["admin", "grant", "carol", "plans", "read"],
     ]
 
-    /// Places in the lines that a test fills.
+    /// Placeholders in the lines that a test fills in.
     static let (server, file, folder) = ("SERVER", "FILE", "FOLDER")
     private static let (room, user) = ("!r:hs", "@bob:hs")
 
-    /// The words of a line that are its command's name.
+    /// Returns the words of a line that form its command's name.
     static func name(of line: [String]) -> [String] { Array(line.prefix(line.first == "admin" ? 2 : 1)) }
 }

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// One run of `pusher-cli`, as built beside the tests.
+/// One run of `pusher-cli`, as built with the tests.
 final class CommandRun: Sendable {
     private struct State {
         var output: [UInt8] = []
@@ -15,27 +15,27 @@ final class CommandRun: Sendable {
     private let process: ChildProcess
     private let state = Lock(State())
 
-    /// Its own folder of configuration, unless the environment given says another.
+    /// A separate configuration folder, unless the given environment names another one.
     private let configuration: String
 
-    /// What is typed at its terminal, or written to its standard input; nil once that has ended.
+    /// The write end of its terminal or standard input; `nil` once closed.
     private let keyboard: Lock<FileHandle?>
 
     /// - Parameters:
-    ///   - closesOutput: Nobody reads the standard output.
-    ///   - closesErrors: Nobody reads the standard error.
-    ///   - outputFile: What the standard output is in place of a pipe.
-    ///   - lacksPrivileges: It may not bind privileged ports, even if the tests' user may.
-    ///   - isAtTerminal: It has a terminal, at which ``type(_:)`` types; both its streams are that.
-    ///   - keepsInput: Its standard input does not end with `input`, but with ``endInput()``.
-    ///   - redirection: In the words of a shell, such as `<&-` for no standard input at all.
-    ///   - limits: What a shell does before, such as `ulimit -n 64`.
+    ///   - closesOutput: Whether the reading end of standard output is closed.
+    ///   - closesErrors: Whether the reading end of standard error is closed.
+    ///   - outputFile: A file for standard output instead of a pipe.
+    ///   - lacksPrivileges: Whether to prevent it from binding privileged ports, even if the tests' user may.
+    ///   - isAtTerminal: Whether to attach both streams to a terminal, at which ``type(_:)`` types.
+    ///   - keepsInput: Whether standard input stays open after `input`, until ``endInput()``.
+    ///   - redirection: A redirection in shell syntax, such as `<&-` for no standard input at all.
+    ///   - limits: A shell command to run first, such as `ulimit -n 64`.
     init(
         _ arguments: [String], environment: [String: String] = [:], input: String = "", closesOutput: Bool = false,
         closesErrors: Bool = false, outputFile: String? = nil, lacksPrivileges: Bool = false,
         isAtTerminal: Bool = false, keepsInput: Bool = false, redirection: String? = nil, limits: String? = nil
     ) throws {
-        // Nothing of the tests' environment but what programs need to run.
+        // Passes only the variables of the tests' environment that programs need to run.
         configuration = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID())").path
         let environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
@@ -95,7 +95,7 @@ final class CommandRun: Sendable {
 
     func type(_ text: String) throws { try keyboard.withLock { try $0?.write(contentsOf: Data(text.utf8)) } }
 
-    /// Bytes of its standard input that it has not read yet.
+    /// The number of unread bytes in its standard input.
     var unreadInput: Int {
         var count = Int32()
         keyboard.withLock { if let keyboard = $0 { _ = ioctl(keyboard.fileDescriptor, UInt(FIONREAD), &count) } }
@@ -114,7 +114,7 @@ final class CommandRun: Sendable {
         try? FileManager.default.removeItem(atPath: configuration)
     }
 
-    /// `pusher-cli` stands where the test bundle does.
+    /// `pusher-cli` is next to the test bundle.
     static let executable: URL = {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let folder =
@@ -131,7 +131,7 @@ final class CommandRun: Sendable {
         }
     }
 
-    /// What the process list shows of it: arguments and environment; empty once it has ended.
+    /// Its arguments and environment in the process list; empty once it has ended.
     var listing: String {
         ["cmdline", "environ"].map { name in
             let data = FileManager.default.contents(atPath: "/proc/\(process.id)/\(name)") ?? Data()
@@ -153,7 +153,7 @@ final class CommandRun: Sendable {
         await eventually { condition(self.output) }
     }
 
-    /// The exit status, when all that it wrote has been read; nil if it is still running after a minute.
+    /// Returns the exit status once all output has been read; `nil` if it is still running after a minute.
     func status(sourceLocation: SourceLocation = #_sourceLocation) async -> Int32? {
         _ = await eventually { self.state.withLock { $0.status != nil && $0.openPipes == 0 } }
         for line in errors where line.contains(Self.internals) {
@@ -162,14 +162,14 @@ final class CommandRun: Sendable {
         return state.withLock { $0.status }
     }
 
-    /// What no message may show: names of the library and of the systems below it.
+    /// Names of the library and of underlying systems, which no message may contain.
     private static var internals: Regex<Substring> {
         #/CancellationError|NSCocoaErrorDomain|NSPOSIXErrorDomain|Error Domain=|errno|Optional\(|Swift\.|descriptor:|failedTo[A-Z]|maximum[A-Z]|encryptionMasterKey|authMethod|AuthMethod|useTLS|caFile|no auth method|fatalError/#
     }
 
     var processID: Int32 { process.id }
 
-    /// Ctrl-C.
+    /// Sends Ctrl-C.
     func interrupt() { signal(SIGINT) }
 
     var isRunning: Bool { state.withLock { $0.status == nil } }

@@ -6,7 +6,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-/// The command as its users see it: a process with standard streams and an exit status.
+/// The command from a user's point of view: a process with standard streams and an exit status.
 @Suite(.overSockets)
 struct CommandTests {
     private func arguments(_ server: PusherMockServer, _ command: String...) -> [String] {
@@ -148,7 +148,7 @@ struct CommandTests {
         }
     }
 
-    /// A login page, a portal, a redirect: nobody has refused anything.
+    /// A login page, a portal or a redirect is not a refusal.
     @Test(arguments: [(200, "<html>Log in</html>"), (200, ""), (200, #"{"ok":true}"#), (302, ""), (503, "")])
     func anAuthEndpointThatGivesNoAnswerToUseIsStatus69(status: Int, body: String) async throws {
         try await withServer { server in
@@ -291,7 +291,6 @@ struct CommandTests {
         #expect(await command.status() == 0)
     }
 
-    /// Where a server that was just started listens.
     private func port(of command: CommandRun) async throws -> Int {
         #expect(await command.waitFor { !$0.isEmpty })
         let address = try #require(command.output.first?.wholeMatch(of: #/listening on 127\.0\.0\.1:(\d+)/#))

@@ -4,7 +4,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-/// `client-event`, `doctor`, and signing in.
+/// `client-event`, `doctor`, and sign-in.
 @Suite(.overSockets)
 struct ConnectingCommandTests {
     private func withServer(_ body: (PusherMockServer, [String]) async throws -> Void) async throws {
@@ -132,7 +132,7 @@ struct ConnectingCommandTests {
 
     // MARK: Servers that do not answer
 
-    /// What is not subscribed is not listened to, so it is no success that the time is over.
+    /// Without a subscription, nothing is received, so the end of the time limit is not a success.
     @Test(
         arguments: [
             (["subscribe", "c"], "channel c: the server did not answer the subscription in time"),
@@ -145,14 +145,14 @@ struct ConnectingCommandTests {
     func aSubscriptionThatIsNotAnsweredIsNoSuccess(arguments: [String], words: String) async throws {
         try await withServer { server, options in
             await server.injectIntoNewConnections(.goSilent)
-            // The client gives up 5 % earlier, which must be longer than a slow start.
+            // The client gives up 5 % earlier. That must still be longer than a slow start.
             let command = try CommandRun(arguments + ["--timeout", "4"] + options)
             #expect(await command.status() == 69)
             #expect((command.errors + command.output).contains { $0.contains(words) }, "\(command.errors)")
         }
     }
 
-    /// It asks again and again, so that time alone ends it.
+    /// It retries continuously, so that only the time limit ends it.
     @Test func aSignInEndpointThatIsNotThereIsNoSuccess() async throws {
         try await withServer { _, options in
             let stream = try CommandRun(

@@ -24,7 +24,7 @@ struct ConsumeCommandTests {
         #expect(await run.status() == 69)
         #expect(run.output == ["one", "one"])
         #expect(run.errors.contains { $0.contains("failed with status 3") && $0.contains("delivered again in 1 s") })
-        // It is acknowledged now: only what comes later is delivered.
+        // It is acknowledged now: only later events are delivered.
         try await scene.publish(["two"])
         let next = try scene.run(["consume", "--group", "g", "--count", "1", "--raw"])
         #expect(await next.status() == 0)
@@ -44,7 +44,7 @@ struct ConsumeCommandTests {
         #expect(run.output == ["poison", "poison"])
     }
 
-    /// The command ends with the event that its last delivery has failed for.
+    /// The command ends with the event whose last delivery has failed.
     @Test func theLastEventBecomesADeadLetterBeforeTheCommandEnds() async throws {
         let scene = try await RelayScene.start()
         try await scene.publish(["poison"])
@@ -71,7 +71,7 @@ struct ConsumeCommandTests {
     func deadLettersOfAGroupArePrinted(reading: [String]) async throws {
         let scene = try await RelayScene.start()
         try await scene.publish(["poison", "venom"])
-        // Those of another group are not its own.
+        // Dead letters of another group do not belong to it.
         for group in ["other", "g"] {
             let run = try scene.run(
                 ["consume", "--group", group, "--since", "all", "--dead-after", "1", "--exec", "exit 1"] + reading)
@@ -101,7 +101,7 @@ struct ConsumeCommandTests {
         gate.open()
         #expect(await run.status() == 0)
         #expect(run.output == ["began", "one"])
-        // What did not begin was given back.
+        // The event that did not begin was returned.
         let next = try scene.run(["consume", "--group", "g", "--count", "1", "--raw", "--timeout", "25"])
         #expect(await next.status() == 0)
         #expect(next.output == ["two"])
@@ -136,12 +136,12 @@ struct ConsumeCommandTests {
         #expect(Set(other.output) == ["two", "three"])
         #expect(hanging.output == ["began"])
         hanging.interrupt()
-        #expect(await eventually { hanging.errors.contains("waiting for 1 command") })  // two at once are one
+        #expect(await eventually { hanging.errors.contains("waiting for 1 command") })  // two at once count as one
         hanging.interrupt()
         #expect(await hanging.status() == 130)
     }
 
-    // MARK: What is printed
+    // MARK: Output
 
     @Test func gapsArePrintedWithTheirReason() async throws {
         let scene = try await RelayScene.start()
@@ -173,7 +173,7 @@ struct ConsumeCommandTests {
         #expect(command.output == ["2023-11-14T22:13:20.000Z"])
     }
 
-    // MARK: What cannot work
+    // MARK: Invalid use
 
     @Test func aStreamThatIsMissingEndsTheCommand() async throws {
         let scene = try await RelayScene.start(hasStreams: false)

@@ -4,7 +4,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-/// Contexts, and the environment in their place.
+/// Contexts, and environment variables instead of them.
 @Suite(.overSockets)
 struct ContextTests {
     private let home = FileManager.default.temporaryDirectory.appending(path: "contexts-\(UUID())")
@@ -37,7 +37,7 @@ struct ContextTests {
         #expect(FileManager.default.fileExists(atPath: home.path + "/.config/pusher-cli/contexts.json"))
     }
 
-    /// As the help says of the options.
+    /// As documented in the help of the options.
     @Test func theEnvironmentStandsInForOptionsThatAreOmitted() async throws {
         defer { try? FileManager.default.removeItem(at: home) }
         let environment = [
@@ -50,7 +50,7 @@ struct ContextTests {
         let mine = try #require(try await run("context", "show", "mine", "--json").run.objects.first)
         #expect(mine["host"] as? String == "h" && mine["port"] as? Int == 6001 && mine["tls"] as? Bool == false)
         #expect(mine["app_id"] as? String == "3" && mine["has_secret"] as? Bool == true)
-        // What is set there is of another application and another server.
+        // The environment describes a different application and server.
         let other = try #require(try await run("context", "show", "other", "--json").run.objects.first)
         #expect(other["cluster"] as? String == "eu" && other["host"] == nil && other["tls"] == nil)
         #expect(other["app_id"] == nil && other["has_secret"] as? Bool == false)
@@ -65,7 +65,7 @@ struct ContextTests {
             #expect(add.status == 0)
             let shown = try await run("context", "show", "mine", "--json").run
             #expect(shown.objects.first?["proxy"] as? String == proxy.replacing("user:hidden@", with: ""))
-            // Nobody is there.
+            // Nothing is listening there.
             #expect(try await run("channels", "--context", "mine").status == 69)
             #expect(try await run("channels", "--context", "mine", "--proxy", "").status == 0)
         }
@@ -216,7 +216,7 @@ struct ContextTests {
         #expect(await eventually { stream.errors.contains { $0.hasPrefix("listening to private-a on ") } })
         #expect(try await run("trigger", "private-a", "e", "x").status == 0)
         #expect(await stream.status() == 0)
-        // What is said wins over it.
+        // Explicit values take precedence over the context.
         #expect(try await run("channels", environment: ["PUSHER_SECRET": "wrong"]).status == 77)
         serve.signal(end)
         _ = await serve.status()
@@ -343,7 +343,7 @@ struct ContextTests {
         #expect(await serve.status() == 0)
         #expect(try await run("channels").status == 69)
         #expect(try await run("context", "list").run.output.first?.hasPrefix("* local") == true)
-        // A context of that name that is somebody else's is left alone.
+        // A context with that name that the command did not create is left alone.
         #expect(
             try await run("context", "add", "local", "--host", "example.org", "--key", "k", "--force").status == 0)
         let other = try CommandRun(["serve", "--port", "0", "--context"], environment: environment)

@@ -5,7 +5,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// Commands of `@a:s` at a homeserver that has keys; others have devices beside it.
+/// Commands of `@a:s` at a homeserver with keys, beside the devices of other users.
 struct EncryptedCommandScene {
     let scene: MatrixScene
     let home: LyingHomeserver
@@ -21,7 +21,7 @@ struct EncryptedCommandScene {
         }
     }
 
-    /// As commands have it.
+    /// The time as commands see it.
     static var now: UInt64 { UInt64(Date().timeIntervalSince1970 * 1000) }
 
     func addDevice(_ user: String, _ device: String) throws {
@@ -32,7 +32,7 @@ struct EncryptedCommandScene {
         }
     }
 
-    /// `pusher-cli matrix …` at a terminal.
+    /// Runs `pusher-cli matrix …` at a terminal.
     func atTerminal(_ arguments: String...) throws -> TerminalRun {
         try TerminalRun(
             nil, ["matrix"] + arguments,
@@ -42,7 +42,7 @@ struct EncryptedCommandScene {
             columns: 200)
     }
 
-    /// Lets a device take what has come, act, and send.
+    /// Lets a device process its input, act and send.
     func with<Value>(
         _ device: String = "BOB", _ body: (TestDevice) throws -> sending Value
     ) throws -> sending Value {
@@ -56,7 +56,7 @@ struct EncryptedCommandScene {
         }
     }
 
-    /// Waits until the command shows a text, while a device does its part.
+    /// Waits until the command shows a text, while a device takes part.
     func shows(_ text: String, _ run: TerminalRun, with device: String = "BOB") async -> Bool {
         await eventually {
             try? with(device) { _ in }
@@ -64,7 +64,7 @@ struct EncryptedCommandScene {
         }
     }
 
-    /// Waits for a verification of a device with the command's, and does something with it.
+    /// Waits for a device's verification with the command's device, and acts on it.
     func with(
         _ device: String = "BOB", _ condition: @escaping @Sendable (Verification) -> Bool,
         _ body: @escaping @Sendable (inout CryptoMachine, Verification.ID, inout CryptoTurn) throws -> Void = {
@@ -100,7 +100,7 @@ struct EncryptedCommandScene {
         }
     }
 
-    /// Whether the command has said so.
+    /// Whether the command has sent that cancellation.
     func isCancelled(_ code: VerificationCancelCode, at device: String = "BOB") async -> Bool {
         await with(device) { $0.state == .cancelled(code: code, byPeer: true) }
     }

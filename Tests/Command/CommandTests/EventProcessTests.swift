@@ -39,7 +39,7 @@ struct EventProcessTests {
         }
     }
 
-    /// Processes that wait for a file hold everything up, and nothing is lost.
+    /// Processes that wait for a file block everything, and nothing is lost.
     @Test(arguments: [1, 3])
     func aSlowCommandHoldsTheStreamUp(jobs: Int) async throws {
         let gate = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
@@ -94,7 +94,8 @@ struct EventProcessTests {
             await server.publish(event: "e", channel: "presence-a", data: "")
             #expect(await run.status() == 0)
             let zero = String(repeating: "0", count: 16)
-            // posix_spawn of glibc leaves the two signals that its threads use, 32 and 33, ignored. The last descriptor is that of the folder itself.
+            // glibc's posix_spawn leaves 32 and 33 ignored, the signals that its threads use. The last descriptor is
+            // that of the folder itself.
             #expect(run.output == ["SigBlk:\t\(zero)", "SigIgn:\t0000000180000000", "0 1 2 3 "])
         }
     }
@@ -107,7 +108,7 @@ struct EventProcessTests {
         }
     }
 
-    /// There it goes to the whole process group.
+    /// At a terminal, Ctrl-C goes to the whole process group.
     @Test func ctrlCAtATerminalLetsWhatRunsFinish() async throws {
         let server = try await PusherMockServer.start()
         let gate = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
@@ -128,7 +129,7 @@ struct EventProcessTests {
         await server.stop()
     }
 
-    /// Also what the command has started, and what ignores the polite signals.
+    /// Including processes that the command started, and those that ignore the polite signals.
     @Test(arguments: [
         ("echo began; sleep 1000; echo ended", 15), ("trap '' INT TERM HUP; echo began; sleep 1000; echo ended", 9),
     ])
@@ -145,7 +146,7 @@ struct EventProcessTests {
         }
     }
 
-    /// It would be stopped in the background, and never end.
+    /// In the background, it would be stopped and never end.
     @Test func aCommandHasNoTerminal() async throws {
         let server = try await PusherMockServer.start()
         let run = try TerminalRun(

@@ -10,12 +10,12 @@ import Testing
 @testable import PydioCommands
 @testable import pusher_cli
 
-/// What holds for every command that there is.
+/// Properties of every command.
 @Suite(.overSockets)
 struct EveryCommandTests {
     private static let full = "error: standard output cannot be written: No space left on device"
 
-    /// Every command there is, without its subcommands.
+    /// Every command, without groups of subcommands.
     private static let commands = CommandLines.names(of: PusherCommand.self)
 
     @Test(arguments: commands)
@@ -32,7 +32,7 @@ struct EveryCommandTests {
         #expect(wrong.errors.count <= 2)
     }
 
-    /// A line that is broken in the middle cannot be pasted.
+    /// A line that wraps cannot be pasted.
     @Test func examplesFitATerminalOf80Columns() {
         func check(_ command: any ParsableCommand.Type) {
             for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix("  pusher-cli") {
@@ -43,7 +43,7 @@ struct EveryCommandTests {
         check(PusherCommand.self)
     }
 
-    /// ArgumentParser checks this in debug builds, but pusher-cli is linked without: see Package.swift.
+    /// ArgumentParser checks this in debug builds, but pusher-cli is linked without those checks: see Package.swift.
     @Test func everyCommandDeclaresItsArgumentsWell() {
         let validators: [any ParsableArgumentsValidator.Type] = [
             PositionalArgumentsValidator.self, CodingKeyValidator.self, UniqueNamesValidator.self,
@@ -59,7 +59,7 @@ struct EveryCommandTests {
         check(PusherCommand.self)
     }
 
-    /// A name that is made of the type's takes a look at all conformances of the program, at each start.
+    /// A name derived from the type searches all of the program's conformances at each start.
     @Test func everyCommandHasItsNameWritten() {
         func check(_ command: any ParsableCommand.Type) {
             #expect(command.configuration.commandName != nil, "\(command)")
@@ -68,9 +68,9 @@ struct EveryCommandTests {
         check(PusherCommand.self)
     }
 
-    /// All of them, so that the next command there will be is not forgotten.
+    /// Covers all of them, so that a new command cannot be forgotten.
     @Test func everyCommandOfMatrixAndPydioHasALine() {
-        // They ask nobody, need what another client of the user's has, or write a file.
+        // They contact no server, need another client of the user, or write a file.
         let others: Set = [
             ["chat"], ["push-gateway"], ["verify"], ["keys", "import"], ["keys", "export"], ["keys", "backup"],
             ["keys", "restore"],
@@ -101,7 +101,7 @@ struct EveryCommandTests {
 
     @Test(arguments: CommandLines.ofPydio)
     func whatPydioCommandsPrintCannotBeLost(line: [String]) async throws {
-        // Many change something, and say so only in JSON.
+        // Many change something, and report it only in JSON.
         var isSilent = false
         if !Self.endless.contains(line[0]) {
             let run = try await runPydio(line)
@@ -113,7 +113,7 @@ struct EveryCommandTests {
         #expect(full.errors.contains(Self.full) != isSilent)
     }
 
-    /// In a room with a member, a message and a receipt.
+    /// Runs a command in a room with a member, a message and a receipt.
     private func runMatrix(_ line: [String], outputFile: String? = nil) async throws -> CommandRun {
         let isLogin = line[0] == "login"
         let scene = try await MatrixScene(isLoggedIn: !isLogin)
@@ -147,7 +147,7 @@ struct EveryCommandTests {
         return run
     }
 
-    /// In workspaces with all that the lines are about, as an administrator.
+    /// Runs a command as an administrator, in workspaces with everything that the lines use.
     private func runPydio(_ line: [String], outputFile: String? = nil) async throws -> CommandRun {
         let scene = try await PydioScene(
             FakePydioServer.Configuration(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CommandKit
 
-/// The table of exit statuses in the README, over all commands.
+/// The README's table of exit statuses, for all commands.
 @Suite(.overSockets)
 struct ExitStatusTests {
     private static let app = [
@@ -29,7 +29,7 @@ struct ExitStatusTests {
         await server.stop()
     }
 
-    /// Every command that prints, so that it prints something.
+    /// Every command that prints, with arguments for which it prints something.
     private static let printing: [[String]] = [
         ["demo"], ["serve", "--port", "0"], ["auth-server", "--port", "0"],
         ["listen", "a", "--timeout", "20"], ["channels", "--json"], ["channel", "a"], ["users", "presence-b"],
@@ -47,7 +47,7 @@ struct ExitStatusTests {
     private static let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     private static let cipher = "{}"
 
-    /// Those of ``printing`` that have nothing to say here, or that fail for another reason first.
+    /// Whether a command of ``printing`` has nothing to print here, or fails earlier for another reason.
     private static func isSilent(_ arguments: [String]) -> Bool {
         ["decrypt", "webhook", "context", "matrix"].contains(arguments[0])
             || arguments.starts(with: ["users"]) || arguments.starts(with: ["channels"])
@@ -65,7 +65,7 @@ struct ExitStatusTests {
         }
     }
 
-    /// Every command with channels, with arguments that are right.
+    /// Every command with channels, with valid arguments.
     private static let ofChannels: [[String]] = [
         ["subscribe", "a"], ["listen", "a"], ["doctor", "a"], ["client-event", "private-a", "client-e", "x"],
         ["trigger", "a", "e", "x"], ["trigger", "--lines", "a", "e"], ["trigger", "--user", "u", "e", "x"],
@@ -111,7 +111,7 @@ struct ExitStatusTests {
 
     private static let longName = String(repeating: "x", count: 201)
 
-    /// Names of events, users and connections that no server could take.
+    /// Names of events, users and connections that no server could accept.
     @Test(arguments: [
         ["trigger", "a", "", "x"], ["trigger", "a", longName, "x"], ["trigger", "a", "pusher:e", "x"],
         ["trigger", "a", "e", "x", "--socket-id", "nonsense"], ["trigger", "--user", "", "e", "x"],
@@ -185,7 +185,7 @@ struct ExitStatusTests {
         }
     }
 
-    /// Whoever is interrupted reads so.
+    /// An interrupted stream reports that.
     @Test(arguments: [
         ["subscribe", "c", "--count", "3"], ["subscribe", "c", "--timeout", "60"], ["listen", "c", "--count", "3"],
     ])
@@ -199,7 +199,7 @@ struct ExitStatusTests {
         }
     }
 
-    /// The server opens the connection, and says something else than what is waited for.
+    /// The server opens the connection, and sends something other than the expected message.
     @Test(arguments: [nil, #"{"event":5}"#, #"{"event":"e","channel":"c","data":"x"}"#])
     func aNoticeIsNotTheReason(message: String?) async throws {
         let server = SocketServer { peer in
@@ -279,7 +279,7 @@ struct ExitStatusTests {
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func aSignalBeforeTheWorkIsDoneIs130(signal: Int32) async throws {
-        // Takes connections, and never says a word.
+        // Accepts connections, and never sends anything.
         let accepted = Lock(0)
         let silent = SocketServer { peer in
             accepted.withLock { $0 += 1 }
@@ -384,7 +384,7 @@ struct ExitStatusTests {
         }
     }
 
-    /// What a user gets wrong, with the status and what is said.
+    /// A user's mistake, with the expected status and message.
     struct Mistake: Sendable, CustomTestStringConvertible {
         let options: [String]
         var environment: [String: String] = [:]
@@ -418,7 +418,7 @@ struct ExitStatusTests {
         Mistake(options: [], environment: ["PUSHER_KEY": ""], status: 64, words: "key is missing"),
     ]
 
-    /// Every command that reaches the server of an application.
+    /// Every command that connects to an application's server.
     private static let connecting: [[String]] = [
         ["subscribe", "a"], ["listen", "a"], ["doctor"], ["client-event", "private-a", "client-e", "x"], ["shell"],
         ["bench", "--duration", "0.5"], ["trigger", "a", "e", "x"], ["trigger", "--lines", "a", "e"], ["channels"],
@@ -428,7 +428,7 @@ struct ExitStatusTests {
 
     @Test(arguments: mistakes, connecting)
     func theSameMistakeHasTheSameStatusInEveryCommand(mistake: Mistake, command: [String]) async throws {
-        // There --host is where it listens, and there is no --path.
+        // For the gateway, --host is the listening address, and there is no --path.
         let isGateway = command.contains("push-gateway")
         if isGateway, mistake.options.first == "--path" { return }
         let options = mistake.options.map { isGateway && $0 == "--host" ? "--pusher-host" : $0 }
@@ -442,7 +442,7 @@ struct ExitStatusTests {
         #expect(run.errors.contains { $0.contains(words) }, "\(run.errors)")
     }
 
-    /// What signs is missing: nothing could come of connecting.
+    /// The signing secret is missing, so connecting would be pointless.
     @Test(
         arguments: [
             (["subscribe", "private-a"], "PUSHER_SECRET"), (["subscribe", "a", "presence-a"], "PUSHER_SECRET"),

@@ -4,7 +4,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-/// The commands that ask the HTTP API.
+/// The commands that use the HTTP API.
 @Suite(.overSockets)
 struct HTTPCommandTests {
     private func run(_ port: Int, _ arguments: String..., input: String = "") throws -> CommandRun {
@@ -16,7 +16,7 @@ struct HTTPCommandTests {
             ], input: input)
     }
 
-    /// Somebody on a public and a presence channel.
+    /// Subscribes a client to a public and a presence channel.
     private func withSubscribers(_ body: (PusherMockServer) async throws -> Void) async throws {
         let server = try await PusherMockServer.start()
         let subscriber = try run(server.port, "subscribe", "a", "presence-x", "--user-id", "ann")

@@ -9,7 +9,7 @@ import Testing
 @testable import CommandKit
 @testable import MatrixCommands
 
-/// Events with anything in them, as lines: never a trap, always one harmless line.
+/// Events with arbitrary content, as lines: never a trap, always one harmless line.
 struct HostileMessageTests {
     private static let types = [
         "m.room.message", "m.sticker", "m.room.encrypted", "m.reaction", "m.room.redaction", "m.room.member",
@@ -60,7 +60,7 @@ struct HostileMessageTests {
         }
     }
 
-    /// A valid content with some of its parts replaced: gets further in than one that is made of nothing.
+    /// Replaces some parts of valid content. It gets further than content made from nothing.
     private func damaged(_ value: Any, _ random: inout XorShift) -> Any {
         if Int.random(in: 0..<12, using: &random) == 0 { return self.value(&random, depth: 3) }
         if let object = value as? [String: Any] {

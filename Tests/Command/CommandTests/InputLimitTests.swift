@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Input without an end, which is refused as soon as it is larger than what the command can use.
+/// Endless input, which is rejected once it exceeds what the command can use.
 @Suite(.overSockets)
 struct InputLimitTests {
     private static let commands: [[String]] = [

@@ -10,7 +10,7 @@ import Testing
 
 /// Commands that let another process encrypt and decrypt for them.
 @Suite(.overSockets, .serialized) struct KeyAgentTests {
-    /// Keys that say what they are asked for.
+    /// Keys whose results repeat the request.
     private struct Keys: RoomKeys {
         func send(_ content: [String: Any], to roomID: String, transactionID: String?) async throws -> String {
             if roomID == "!slow:s" { try await Task.sleep(for: .seconds(6)) }
@@ -44,7 +44,7 @@ import Testing
     private let folder: URL
 
     init() throws {
-        // Longer than the address of a socket may be.
+        // Longer than a socket's address may be.
         let name = String(repeating: "a", count: 120)
         folder = FileManager.default.temporaryDirectory.appending(path: "agent-\(UUID().uuidString)/\(name)")
         store = MatrixStore(userID: "@ann:s", deviceID: "A", folder: folder)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// Many at once, each with its own answer.
+    /// Many requests at once, each with its own answer.
     @Test func requestsDoNotWaitForEachOther() async throws {
         try await withAgent { client in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// It is not the answer that is waited for, but a sign that the process runs.
+    /// The client waits for a sign of life from the process, not for the answer.
     @Test func workMayTakeLongerThanTheAgentMayBeSilent() async throws {
         try await withAgent(patience: .seconds(5)) { client in
             let id = try await client.send(["body": "hi"], to: "!slow:s", transactionID: nil)
@@ -124,7 +124,7 @@ import Testing
         #expect(await eventually { await KeyAgentClient(of: store).isNone })
     }
 
-    /// Neither the agent's process nor the command's comes to harm.
+    /// Neither the agent's process nor the command's is harmed.
     @Test func aCommandMayConnectWhileTheAgentEnds() async throws {
         defer { try? FileManager.default.removeItem(at: folder.deletingLastPathComponent()) }
         for _ in 0..<50 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PusherCommands
 
-/// Expected figures are those of HdrHistogram 2.1.11 for Java: `new Histogram(1, 3600000000L, 3)`.
+/// The expected figures are from HdrHistogram 2.1.11 for Java: `new Histogram(1, 3600000000L, 3)`.
 struct LatencyHistogramTests {
     private func histogram(of values: some Sequence<Int64>) -> LatencyHistogram {
         var histogram = LatencyHistogram()
@@ -12,7 +12,7 @@ struct LatencyHistogramTests {
         return histogram
     }
 
-    /// From 1 µs to 1000 s, evenly over nine powers of ten.
+    /// From 1 µs to 1000 s, evenly distributed over nine powers of ten.
     private var random: [Int64] {
         let bounds: [Int64] = [10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000]
         var seed: Int64 = 1

@@ -76,7 +76,7 @@ struct LinePublisherTests {
         }
     }
 
-    /// Base64 makes it too long, which shows only when the batch is made.
+    /// Base64 makes it too long, which only appears when the batch is built.
     @Test func aLineThatIsTooLongOnceEncryptedIsTold() async throws {
         try await withListener(of: "private-encrypted-a", count: 2) { server, listener in
             let publisher = try run(
@@ -90,7 +90,7 @@ struct LinePublisherTests {
         }
     }
 
-    /// A server that answers each request as `answer` says: with a status, or not at all.
+    /// A server that answers each request as `answer` specifies: with a status, or not at all.
     private func server(
         _ bodies: Lock<[String]>, _ answer: @escaping @Sendable (String, Int) -> String?
     ) -> SocketServer {
@@ -215,7 +215,7 @@ struct LinePublisherTests {
         }
     }
 
-    /// The rate would hold the second line back for longer than the test waits.
+    /// The rate would delay the second line for longer than the test waits.
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func aSignalLeavesOutWhatHasNotBeenSent(signal: Int32) async throws {
         let bodies = Lock<[String]>([])
@@ -228,7 +228,7 @@ struct LinePublisherTests {
             ["trigger", "--lines", "a", "e", "--rate", "0.005"], port: server.port, input: "1\n2\n3\n",
             keepsInput: true)
         #expect(await eventually { bodies.withLock { $0.count } == 1 })
-        // They are read when the pipe is empty.
+        // They have been read once the pipe is empty.
         #expect(await eventually { publisher.unreadInput == 0 })
         publisher.signal(signal)
         gate.signal()
@@ -238,7 +238,7 @@ struct LinePublisherTests {
             publisher.errors == ["error: stopped after line 1: 1 line published, 0 failed, at least 2 not sent"])
     }
 
-    /// Two of a kind that come quickly may arrive as one.
+    /// Two identical signals in quick succession may arrive as one.
     @Test(arguments: [true, false])
     func aSecondSignalEndsTheRequestAndStillReports(isThereMoreInput: Bool) async throws {
         let bodies = Lock<[String]>([])
@@ -274,7 +274,7 @@ struct LinePublisherTests {
             "\(publisher.errors)")
     }
 
-    /// While a request is not answered, no more than some batches are read.
+    /// While a request is pending, only a few batches are read.
     @Test func readingWaitsForTheServer() async throws {
         let bodies = Lock<[String]>([])
         let gate = DispatchSemaphore(value: 0)

@@ -5,7 +5,7 @@ import Testing
 @testable import PusherCommands
 
 struct LineSplitterTests {
-    /// The lines of a text that comes in pieces of some size; nil for those that cannot be used.
+    /// The lines of a text that arrives in pieces of the given size; `nil` for unusable lines.
     private func lines(_ bytes: [UInt8], pieces: Int, maximumLength: Int = 5) -> [String?] {
         var splitter = LineSplitter(maximumLength: maximumLength)
         var lines: [InputLine] = []

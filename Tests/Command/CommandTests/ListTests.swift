@@ -6,7 +6,7 @@ import Testing
 
 @testable import CommandKit
 
-/// Lists on terminals and in pipes.
+/// Lists at terminals and in pipes.
 @Suite(.overSockets)
 struct ListTests {
     private static let longName = "A phone with a name that is longer than the terminal is wide"

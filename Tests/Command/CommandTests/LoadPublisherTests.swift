@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.overSockets)
 struct LoadPublisherTests {
-    /// Answers, once it has read a request's head, and stays until the client leaves.
+    /// A server that answers once it has read a request's head, and stays until the client leaves.
     private func server(answering status: String, after microseconds: UInt32 = 0) -> SocketServer {
         SocketServer { peer in
             _ = peer.readHead()

@@ -4,7 +4,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// The `matrix` commands about an account's devices and push rules.
+/// The `matrix` commands for an account's devices and push rules.
 @Suite(.overSockets)
 struct MatrixAccountCommandTests {
     private static let password = "correct horse battery staple"
@@ -139,7 +139,7 @@ struct MatrixAccountCommandTests {
         let (status, run) = try await scene.matrix("devices", "--delete", "PHONE", "--password-stdin", input: "x")
         #expect(status == 77)
         #expect(run.errors.first?.contains("asks for m.login.sso") == true)
-        // Nor is it asked for ever.
+        // Nor does it keep asking forever.
         scene.server.on("POST", "v3/delete_devices", .json(#"{"flows":[{"stages":["m.login.password"]}]}"#, 401))
         #expect(try await scene.matrix("devices", "--delete", "PHONE", "--password-stdin", input: "x").status == 69)
         #expect(scene.server.requests("POST", "v3/delete_devices").count < 30)
@@ -212,7 +212,7 @@ struct MatrixAccountCommandTests {
         #expect(try await scene.matrix("push-rules", "--unmute", "Noise").status == 0)
         #expect(scene.server.requests("DELETE", "v3/pushrules/global/override/*").count == 1)
         scene.server.on("DELETE", "v3/pushrules/global/**", .error(404, "M_NOT_FOUND"))
-        #expect(try await scene.matrix("push-rules", "--unmute", "!x:hs").status == 0)  // it is not muted: done
+        #expect(try await scene.matrix("push-rules", "--unmute", "!x:hs").status == 0)  // not muted: nothing to do
     }
 }
 

@@ -5,7 +5,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What commands tell of encryption without being asked: alarms, and that the device is not verified.
+/// Unrequested messages of commands about encryption: alarms, and warnings that the device is not verified.
 @Suite(.overSockets)
 struct MatrixAlarmTests {
     private static let hint = "this device is not verified"
@@ -17,7 +17,7 @@ struct MatrixAlarmTests {
         return sent.run
     }
 
-    /// A scene whose device is verified, and has been in use.
+    /// Returns a scene whose device is verified and has been in use.
     private func scene() async throws -> EncryptedCommandScene {
         let scene = try await EncryptedCommandScene()
         #expect(try await scene.scene.matrix("recovery", "create").status == 0)
@@ -152,7 +152,7 @@ struct MatrixAlarmTests {
         #expect(await scene.shows(Self.hint, run))
     }
 
-    /// Nobody needs to be verified where nothing is encrypted.
+    /// Verification is not needed where nothing is encrypted.
     @Test func commandsWithoutKeysSayNothing() async throws {
         let scene = try await EncryptedCommandScene()
         let rooms = try await scene.scene.matrix("rooms")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CommandKit
 
-/// What `matrix listen` prints of the time in which it did not run.
+/// The output of `matrix listen` for the time in which it did not run.
 @Suite(.overSockets)
 struct MatrixCatchUpTests {
     private func isRunning(_ lines: [String]) -> Bool { lines.contains { $0.contains(#""to":"running""#) } }
@@ -21,10 +21,10 @@ struct MatrixCatchUpTests {
         first.interrupt()
         #expect(await first.status() == 0)
         #expect(first.objects.allSatisfy { $0["type"] as? String == "state" })
-        let firstSyncs = scene.syncTokens.count { $0 == nil }  // a slow answer is asked for again
+        let firstSyncs = scene.syncTokens.count { $0 == nil }  // a slow answer is requested again
 
         stream.add(MatrixScene.message("$1", "one"))
-        #expect(try await scene.matrix("rooms").status == 0)  // stores it
+        #expect(try await scene.matrix("rooms").status == 0)  // stores the room
         stream.add(MatrixScene.message("$2", "two"))
         let second = try scene.run(["matrix", "listen", "--json", "--room", "lobby", "--count", "3"])
         #expect(await second.waitFor(isRunning))
@@ -126,7 +126,8 @@ struct MatrixCatchUpTests {
     }
 }
 
-/// One room's stream of events, as a homeserver gives it: everything since a token at once, the newest of it if it is much.
+/// The event stream of a room, as a homeserver serves it: everything since a token at once, but only the newest part if
+/// it is long.
 final class RoomStream: Sendable {
     private let events = Lock<[String]>([])
 

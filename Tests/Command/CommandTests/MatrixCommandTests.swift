@@ -8,7 +8,7 @@ import Testing
 
 @testable import CommandKit
 
-/// The `matrix` commands that ask once and end.
+/// The `matrix` commands that make a few requests and end.
 @Suite(.overSockets)
 struct MatrixCommandTests {
     private static let commands: [[String]] = [
@@ -156,7 +156,7 @@ struct MatrixCommandTests {
 
     @Test(.rule("R15")) func nothingGoesIntoAnEncryptedRoomInTheClear() async throws {
         let scene = try await MatrixScene()
-        // No sync says so: only who asks knows.
+        // No sync reports the encryption: only an explicit request does.
         scene.syncsBegin(MatrixScene.room(name: "Lobby", timeline: []))
         scene.server.on(
             "GET", "v3/rooms/*/state/m.room.encryption/**", .json(#"{"algorithm":"m.megolm.v1.aes-sha2"}"#))
@@ -177,7 +177,7 @@ struct MatrixCommandTests {
             """#
         scene.syncsBegin(MatrixScene.room(name: "Lobby", timeline: [encryption]))
         #expect(try await scene.matrix("rooms").status == 0)
-        // It has said that the room is encrypted, and denies it now.
+        // It has reported that the room is encrypted, and denies it now.
         scene.server.on("GET", "v3/rooms/*/state/m.room.encryption/**", .error(404, "M_NOT_FOUND"))
         scene.server.on("GET", "v3/rooms/*/state/m.room.encryption", .error(404, "M_NOT_FOUND"))
         scene.server.on("PUT", "v3/rooms/*/send/*/*", .json(#"{"event_id":"$1"}"#))
@@ -212,7 +212,7 @@ struct MatrixCommandTests {
         #expect(TerminalText("ab").painted(1).forPipes == TerminalText("ab").painted(1).text)
     }
 
-    // MARK: The rest
+    // MARK: Other commands
 
     @Test func messagesComeOldestFirst_overPages_asTheyReadNow() async throws {
         let scene = try await MatrixScene()
@@ -245,7 +245,7 @@ struct MatrixCommandTests {
                 pages += 1
                 return pages
             }
-            // The end is there so that the test has one.
+            // The pages end so that the test does.
             return .json(#"{"start":"a","end":"\#(page)","chunk":[]}"#, status: page <= 2_000 ? 200 : 404)
         }
         let (status, run) = try await scene.matrix("messages", "!r:hs", "--json")
@@ -292,7 +292,7 @@ struct MatrixCommandTests {
         #expect(status == 77)
         #expect(run.errors == ["error: @bad:hs is not invited: said by the server (M_FORBIDDEN)"])
         #expect(scene.server.requests("POST", "v3/rooms/*/invite").count == 2)
-        // Nor does a broken connection keep the others from being tried.
+        // A broken connection does not prevent the other invitations, either.
         scene.server.on("POST", "v3/rooms/*/invite") { request in
             request.json?["user_id"]?.string == "@bad:hs" ? .page(502) : .ok
         }
@@ -319,7 +319,7 @@ struct MatrixCommandTests {
         #expect(try await scene.matrix("react", "!r:hs", "$e", "👍", "--remove").run.output == ["$gone"])
         #expect(scene.server.requests("PUT", "v3/rooms/*/redact/*/*").map { $0.path[6] } == ["$c"])
         #expect(try await scene.matrix("react", "!r:hs", "$e", "?", "--remove").status == 65)
-        // It is there already: done.
+        // The reaction exists already, so nothing is left to do.
         scene.server.on("PUT", "v3/rooms/*/send/m.reaction/*", .error(400, "M_DUPLICATE_ANNOTATION"))
         let again = try await scene.matrix("react", "!r:hs", "$e", "👍")
         #expect(again.status == 0 && again.run.output == ["$c"])
@@ -342,7 +342,7 @@ struct MatrixCommandTests {
         #expect(content["msgtype"] as? String == "m.image")
         #expect(content["filename"] as? String == "photo.png")
         #expect(content["body"] as? String == "the *view*")
-        // A type that is given decides how it is shown; the address is told even if the message is refused.
+        // An explicit type decides how the file is shown. The address is printed even if the message is refused.
         scene.server.on("PUT", "v3/rooms/*/send/*/*", .error(403, "M_FORBIDDEN"))
         let refused = try await scene.matrix("upload", file.path, "--room", "!r:hs", "--type", "video/mp4")
         #expect(refused.status == 77 && refused.run.output == ["mxc://hs/abc"])

@@ -4,12 +4,12 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// A login that the homeserver ends for good while several processes use it.
+/// A login that the homeserver ends permanently while several processes use it.
 @Suite(.overSockets)
 struct MatrixHardLogoutTests {
     private let isOver = Lock(false)
 
-    /// From the end on, commands that ask once are told of it; `listen` goes on polling until it is told as well.
+    /// Once the login is over, one-time commands learn about it; `listen` keeps polling until it does, too.
     private func scene(listenIsTold: Lock<Bool>) async throws -> MatrixScene {
         let scene = try await MatrixScene()
         scene.syncsBegin(MatrixScene.room(name: "Lobby"))
@@ -43,7 +43,7 @@ struct MatrixHardLogoutTests {
         #expect(await listen.waitFor { $0.contains { $0.contains(#""to":"running""#) } })
         isOver.withLock { $0 = true }
         #expect(try await scene.matrix("rooms").status == 77)
-        // Somebody logs in again while the old process knows of nothing yet.
+        // The user logs in again before the old process notices anything.
         try scene.logIn(device: "NEW", token: "syt_new")
         #expect(try await scene.matrix("rooms").status == 0)
         isTold.withLock { $0 = true }

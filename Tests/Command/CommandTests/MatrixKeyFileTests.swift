@@ -14,7 +14,7 @@ struct MatrixKeyFileTests {
         return (await run.status(), run)
     }
 
-    /// Not even under another name, before it is complete.
+    /// Not even under another name before it is complete.
     @Test func nobodyElseCanReadTheFileAtAnyMoment() async throws {
         let scene = try await EncryptedCommandScene()
         #expect(try await scene.scene.matrix("send", "!r:s", "hi").status == 0)
@@ -41,7 +41,7 @@ struct MatrixKeyFileTests {
     }
 }
 
-/// Looks again and again for files that others can read.
+/// Checks continuously for files that others can read.
 private final class FolderWatch: Sendable {
     private let found = Lock<(names: Set<String>, isOver: Bool)>(([], false))
     private let end = DispatchSemaphore(value: 0)
@@ -61,7 +61,7 @@ private final class FolderWatch: Sendable {
         }
     }
 
-    /// Their names.
+    /// Stops, and returns the names of such files.
     func stop() -> Set<String> {
         found.withLock { $0.isOver = true }
         end.wait()

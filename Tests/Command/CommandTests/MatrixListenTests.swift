@@ -84,7 +84,7 @@ struct MatrixListenTests {
         let other = try scene.run(["matrix", "listen", "--json", "--room", "!other:hs", "--timeout", "5"])
         let notifications = try scene.run(["listen", "--matrix", "--json", "--notifications", "--count", "1"])
         for run in [room, other, notifications] { #expect(await run.waitFor(isRunning)) }
-        // Each has its own sync, and is to hear the same.
+        // Each has its own sync, and must receive the same events.
         let batch = MatrixScene.room(timeline: [notice, MatrixScene.message("$m", "hello")])
         let state = Lock<[String: Int]>([:])
         scene.server.on("GET", "v3/sync") { request in

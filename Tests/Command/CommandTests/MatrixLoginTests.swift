@@ -6,7 +6,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// `matrix login` and `logout`, and the file between them.
+/// `matrix login` and `logout`, and their shared file.
 @Suite(.overSockets)
 struct MatrixLoginTests {
     private static let password = "correct horse battery staple"
@@ -91,7 +91,7 @@ struct MatrixLoginTests {
         #expect(run.listing.contains("--password-stdin"))
         #expect(!run.listing.contains(Self.password))
         run.interrupt()
-        #expect(await run.status() == 130)  // done is something else
+        #expect(await run.status() == 130)  // not the status of success
         #expect(!FileManager.default.fileExists(atPath: scene.file.path))
     }
 
@@ -232,7 +232,7 @@ struct MatrixLoginTests {
         #expect(!FileManager.default.fileExists(atPath: scene.file.path))
     }
 
-    // MARK: Logins that are over
+    // MARK: Ended logins
 
     @Test func afterAHardLogoutTheCredentialsAreGone() async throws {
         let scene = try await MatrixScene()
@@ -262,7 +262,7 @@ struct MatrixLoginTests {
     @Test(arguments: ["devices", "logout"])
     func whoHasLoggedInMeanwhileIsNotLoggedOut(command: String) async throws {
         let scene = try await MatrixScene()
-        // Another login comes while this command is on its way.
+        // Another login replaces this one while the command is running.
         let file = scene.file
         scene.server.setGate { _ in
             let other = MXCredentials(homeServer: "http://x", userId: "@alice:hs", accessToken: "other")

@@ -3,7 +3,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// `matrix messages` and `matrix listen` show polls, voice messages, locations and the like as what they are.
+/// How `matrix messages` and `matrix listen` show polls, voice messages, locations and the like.
 @Suite(.overSockets)
 struct MatrixMessageKindTests {
     static let lunch = #"""
@@ -52,7 +52,7 @@ struct MatrixMessageKindTests {
             type: "m.poll.end", sender: sender, ts: ts)
     }
 
-    /// - Parameter events: Newest first.
+    /// - Parameter events: The events, newest first.
     private func scene(_ events: [String], references: [String] = []) async throws -> MatrixScene {
         let scene = try await MatrixScene()
         scene.server.on(
@@ -61,7 +61,7 @@ struct MatrixMessageKindTests {
             "GET", "v3/rooms/*/joined_members",
             .json(#"{"joined":{"@bob:hs":{"display_name":"Bob"},"@carol:hs":{"display_name":"Carol"}}}"#))
         scene.server.on("GET", "v1/rooms/*/relations/*/m.reference") { request in
-            // In two pages.
+            // On two pages.
             request.parameter("from") == nil
                 ? .json(#"{"chunk":[\#(references.prefix(2).joined(separator: ","))],"next_batch":"more"}"#)
                 : .json(#"{"chunk":[\#(references.dropFirst(2).joined(separator: ","))]}"#)
@@ -152,7 +152,7 @@ struct MatrixMessageKindTests {
             try await lines(threaded, reply, MatrixScene.message("$1", "hi", sender: "@carol:hs")) == [
                 "$1  Carol  hi", "$2  Bob  yes (reply to Carol)", "$3  Bob  aside (in thread $1)",
             ])
-        // What is answered is not among those that are printed.
+        // The message being replied to is not among the printed ones.
         let scene = try await scene([reply])
         scene.server.on(
             "GET", "v3/rooms/*/event/*",
@@ -323,7 +323,7 @@ struct MatrixMessageKindTests {
                 #"{"m.relates_to":{"rel_type":"m.reference","event_id":"$1"},"m.location":{"uri":"geo:51.6,-0.1"}}"#,
                 type: "m.beacon"),
             info("$4", #"{"live":false,"timeout":3600000}"#, type: "m.beacon_info"),
-            // Of somebody else's, and nowhere on Earth.
+            // From another user, and nowhere on Earth.
             info("$5", #"{"live":true,"timeout":1}"#, type: "m.beacon_info", key: "@alice:hs"),
             Self.event("$6", #"{"m.location":{"uri":"geo:900,0"}}"#, type: "m.beacon"),
         ]

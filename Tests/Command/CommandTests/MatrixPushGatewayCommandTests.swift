@@ -9,7 +9,7 @@ import Testing
 @testable import CommandKit
 @testable import MatrixCommands
 
-/// `matrix push-gateway`. What the gateway itself does: PushGatewayTests.
+/// `matrix push-gateway`. PushGatewayTests covers the gateway itself.
 @Suite(.overSockets)
 struct MatrixPushGatewayCommandTests {
     private func url(of run: CommandRun) async throws -> URL {
@@ -76,7 +76,7 @@ struct MatrixPushGatewayCommandTests {
             "PUSHER_APP_ID": PusherMockServer.App.defaultID, "PUSHER_KEY": PusherMockServer.App.defaultKey,
             "PUSHER_SECRET": "wrong", "PUSHER_HOST": "127.0.0.1", "PUSHER_PORT": "\(server.port)",
         ]
-        // A channel that keeps its last event for those who come late.
+        // A channel that keeps its last event for late subscribers.
         let arguments = ["matrix", "push-gateway", "--port", "0", "--channel", "cache-pushes", "--no-tls"]
         let refused = try CommandRun(arguments, environment: environment)
         _ = try await push("$1", to: try await url(of: refused))
@@ -112,7 +112,7 @@ struct MatrixPushGatewayCommandTests {
         for id in ["$1", "$2", "$3"] { #expect(try await push(id, to: url) == 200) }
         #expect(await eventually { run.errors.contains { $0.contains("it is tried again") } })
         run.interrupt()
-        // Soon no more come in.
+        // Soon it accepts no more.
         let accepted = Lock(3)
         #expect(
             await eventually {

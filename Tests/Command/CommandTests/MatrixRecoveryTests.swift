@@ -7,7 +7,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// `matrix recovery`, and what else has to do with its key.
+/// `matrix recovery`, and other uses of its key.
 @Suite(.overSockets)
 struct MatrixRecoveryTests {
     private static let naming = "m.secret_storage.default_key"
@@ -64,7 +64,7 @@ struct MatrixRecoveryTests {
         #expect(try opens([key], scene))
     }
 
-    /// Ten writes; the process dies before or after the homeserver has stored one of them.
+    /// Of ten writes, the process dies before or after the homeserver has stored one.
     @Test(arguments: 1...10, [false, true])
     func oneOfTheKeysThatTheUserHasOpensEverything(killedAt number: Int, isStored: Bool) async throws {
         let scene = try await EncryptedCommandScene()

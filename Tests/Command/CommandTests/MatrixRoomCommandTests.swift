@@ -4,7 +4,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// The `matrix` commands about a room's people, topic, history and receipts.
+/// The `matrix` commands for a room's people, topic, history and receipts.
 @Suite(.overSockets)
 struct MatrixRoomCommandTests {
     private static let commands: [[String]] = [
@@ -120,7 +120,7 @@ struct MatrixRoomCommandTests {
 
     private func sceneWithMembers(create: String) async throws -> MatrixScene {
         let scene = try await MatrixScene()
-        // As from a server that does not look at the parameter.
+        // Like from a server that ignores the parameter.
         let members = [
             Self.member("@bob:hs", #""membership":"join","displayname":"Bob""#),
             Self.member("@evil:hs", #""membership":"join","displayname":\#(HostileText.json(HostileText.short))"#),
@@ -219,7 +219,7 @@ struct MatrixRoomCommandTests {
         #expect(json.map { $0["event_id"] as? String } == ["$3", "$2", "$1"])
         #expect(json.allSatisfy { $0["type"] as? String == "message" && $0["room_id"] as? String == "!r:hs" })
         #expect(json.first?["time"] as? String == "2023-11-14T22:13:20.000Z")
-        #expect(scene.server.requests("GET", "v3/sync").count == syncs)  // names are for people
+        #expect(scene.server.requests("GET", "v3/sync").count == syncs)  // names are only for people
         scene.server.on("POST", "v3/search", Self.found([], next: nil))
         let none = try await scene.matrix("search", "nothing")
         #expect(none.status == 0 && none.run.words.isEmpty)

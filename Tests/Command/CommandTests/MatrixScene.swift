@@ -15,7 +15,7 @@ final class MatrixScene: Sendable {
     let home: URL
     private let syncs = Lock<[String]>([])
 
-    /// - Parameter isLoggedIn: As if `login` had been run.
+    /// - Parameter isLoggedIn: Whether to start as if `login` had run.
     init(isLoggedIn: Bool = true) async throws {
         server = try await FakeHomeserver.start()
         home = FileManager.default.temporaryDirectory.appending(path: "matrix-\(UUID().uuidString)")
@@ -59,16 +59,15 @@ final class MatrixScene: Sendable {
             closesOutput: closesOutput, outputFile: outputFile)
     }
 
-    /// Where commands keep data.
+    /// The folder in which commands keep data.
     var data: URL { home.appending(path: "data") }
 
-    /// The stored database of the user.
     var database: URL { data.appending(path: "pusher-cli/matrix/%40alice%3Ahs/store.sqlite") }
 
-    /// Where each sync began; nil for a first one.
+    /// The token at which each sync began; `nil` for a first one.
     var syncTokens: [String?] { server.requests("GET", "v3/sync").map { $0.parameter("since") } }
 
-    /// `pusher-cli matrix …`, to its end.
+    /// Runs `pusher-cli matrix …` until it ends.
     func matrix(_ arguments: String..., input: String = "") async throws -> (status: Int32?, run: CommandRun) {
         let run = try run(["matrix"] + arguments, input: input)
         return (await run.status(), run)
@@ -76,7 +75,7 @@ final class MatrixScene: Sendable {
 
     // MARK: Sync
 
-    /// Messages notify, but for those of programs.
+    /// Messages notify, except those of programs.
     static let pushRules = #"""
         ,"account_data":{"events":[{"type":"m.push_rules","content":{"global":{
         "override":[{"rule_id":".m.rule.suppress_notices","default":true,"enabled":true,"actions":[],
@@ -85,7 +84,8 @@ final class MatrixScene: Sendable {
         "conditions":[{"kind":"event_match","key":"type","pattern":"m.room.message"}]}]}}}]}
         """#
 
-    /// The first sync has this, and push rules; polls after it have what ``bring(_:)`` gives, else nothing after a moment.
+    /// Serves a first sync with this and push rules. Later polls return the events of ``bring(_:)``, or nothing after a
+    /// moment.
     func syncsBegin(_ first: String) {
         server.on("GET", "v3/sync") { [syncs] request in
             guard let since = request.parameter("since") else {
@@ -132,7 +132,7 @@ final class MatrixScene: Sendable {
 }
 
 extension MatrixScene {
-    /// A homeserver's refusal of everything is status 77, and its words cannot drive the terminal.
+    /// If a homeserver refuses everything, the status is 77, and its text cannot control the terminal.
     static func expectRefusal(of arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let scene = try await MatrixScene()
         let words = HostileText.json(HostileText.short)
@@ -146,7 +146,7 @@ extension MatrixScene {
         for line in run.errors { #expect(HostileText.flaws(in: line) == [], sourceLocation: sourceLocation) }
     }
 
-    /// Without a login, commands say how to log in.
+    /// Without a login, commands explain how to log in.
     static func expectLoginToBeAskedFor(
         _ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -156,7 +156,7 @@ extension MatrixScene {
         #expect(run.output == [], sourceLocation: sourceLocation)
     }
 
-    /// Wrong use is status 64, before anything is sent.
+    /// Wrong use has status 64, and nothing is sent.
     static func expectWrongUse(_ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let scene = try await MatrixScene()
         let run = try scene.run(["matrix"] + arguments)
@@ -172,6 +172,5 @@ extension CommandRun {
         output.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
     }
 
-    /// Everything that it wrote.
     var words: String { (output + errors).joined(separator: "\n") }
 }

@@ -4,7 +4,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What commands keep of an account, so that they ask for it once.
+/// Data that commands keep of an account, so that they request it only once.
 @Suite(.overSockets)
 struct MatrixSharedStoreTests {
     private func isRunning(_ lines: [String]) -> Bool { lines.contains { $0.contains(#""to":"running""#) } }
@@ -25,7 +25,7 @@ struct MatrixSharedStoreTests {
         #expect(scene.server.requests("GET", "v3/sync").map { $0.parameter("timeout") } == ["0", "0"])
     }
 
-    /// 20 kB of garbage where the tables begin.
+    /// 20 kB of garbage at the beginning of the tables.
     @Test func aDamagedStoreIsSaidOnce_withWhatIsLost() async throws {
         let scene = try await MatrixScene()
         let timeline = (0..<90).map { MatrixScene.message("$\($0)", String(repeating: "\($0) ", count: 300)) }
@@ -36,7 +36,8 @@ struct MatrixSharedStoreTests {
         try #require(bytes.count > start + 20_000)
         bytes.replaceSubrange(start..<start + 20_000, with: Data(repeating: 0x5A, count: 20_000))
         try bytes.write(to: scene.database)
-        // The garbage may be met when the store is opened, or later: then the next command says what has become of it.
+        // The garbage may be found when the store is opened, or later. In that case, the next command reports the
+        // result.
         var said: [String] = []
         for _ in 0..<3 {
             let rooms = try await scene.matrix("rooms")
@@ -56,7 +57,7 @@ struct MatrixSharedStoreTests {
         let before = scene.server.requests.count
         #expect(try await scene.matrix("send", "lobby", "hi").status == 0)
         let asked = scene.server.requests.dropFirst(before).map { "\($0.method) \($0.path)" }
-        #expect(asked.count == 3, "\(asked)")  // the sync, whether it is encrypted, the message
+        #expect(asked.count == 3, "\(asked)")  // the sync, the room's encryption, the message
         #expect(scene.syncTokens == [nil, "1"])
     }
 
@@ -104,7 +105,7 @@ struct MatrixSharedStoreTests {
         #expect(scene.syncTokens.count(where: { $0 == nil }) == 1)
     }
 
-    /// It would take away keys that are sent to the first.
+    /// It would take keys that are sent to the first.
     @Test func aSecondListenEndsWhenARoomBecomesEncrypted() async throws {
         let scene = try await MatrixScene()
         let stream = RoomStream(scene.server)
@@ -118,7 +119,7 @@ struct MatrixSharedStoreTests {
         #expect(await second.status() == 69)
         #expect(second.errors.contains { $0.contains("listens with this login already") }, "\(second.errors)")
         #expect(await listen.waitFor { $0.contains { $0.contains("$e") } })
-        // From the start on, too.
+        // Even from the start.
         let third = try scene.run(["matrix", "listen", "--json"])
         #expect(await third.status() == 69)
         listen.interrupt()
@@ -157,7 +158,7 @@ struct MatrixSharedStoreTests {
     @Test func aStoreThatCannotBeUsedIsDoneWithout() async throws {
         let scene = try await MatrixScene()
         scene.syncsBegin(MatrixScene.room(name: "Lobby"))
-        // In the place of the folder.
+        // In place of the folder.
         try FileManager.default.createDirectory(at: scene.home, withIntermediateDirectories: true)
         try Data().write(to: scene.data)
         let rooms = try await scene.matrix("rooms")
@@ -197,7 +198,7 @@ struct MatrixSharedStoreTests {
             ##"{"type":"m.room.canonical_alias","state_key":"","event_id":"$a","sender":"@b:s2","content":{"alias":"#x:hs"}}"##
         scene.syncsBegin(MatrixScene.room(name: "Lobby", timeline: [alias]))
         #expect(try await scene.matrix("rooms").status == 0)
-        // Each is answered when the other has been asked.
+        // Each request is answered only after the other one has been sent.
         scene.server.on("GET", "v3/directory/room/*", .json(#"{"room_id":"!r:hs","servers":[]}"#).after(.seconds(1)))
         scene.server.on("GET", "v3/rooms/*/state/m.room.encryption", .error(404, "M_NOT_FOUND"))
         let send = try scene.run(["matrix", "send", "#x:hs", "hi"])
@@ -206,7 +207,7 @@ struct MatrixSharedStoreTests {
         #expect(await send.status() == 0)
         let asked = scene.server.requests("GET", "v3/rooms/*/state/m.room.encryption")
         #expect(asked.count == 1)
-        // The alias leads elsewhere by now: the room that it is in the directory counts, and is asked about.
+        // The alias now leads elsewhere. The room in the directory counts, and its encryption is requested.
         scene.server.on("GET", "v3/directory/room/*", .json(#"{"room_id":"!new:hs","servers":[]}"#))
         scene.server.on("GET", "v3/rooms/*/state/m.room.encryption") { request in
             request.path.contains("!new:hs")

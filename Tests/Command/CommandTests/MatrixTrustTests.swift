@@ -6,7 +6,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What commands that are not about encryption do with the keys of a login.
+/// How commands that are not about encryption use the keys of a login.
 @Suite(.overSockets)
 struct MatrixTrustTests {
     private func scene() async throws -> EncryptedCommandScene {
@@ -42,7 +42,7 @@ struct MatrixTrustTests {
         }
     }
 
-    /// The one that has the keys says it.
+    /// The process with the keys provides the answer.
     @Test func devicesSayItBesideAListen() async throws {
         let scene = try await scene()
         #expect(try await scene.scene.matrix("recovery", "create").status == 0)
@@ -53,7 +53,7 @@ struct MatrixTrustTests {
         #expect(trust(devices.run)["DEVICE"] == "verified")
     }
 
-    /// Nothing is synced for it.
+    /// It does not sync for this.
     @Test func withoutKeysDevicesSayNothingOfIt() async throws {
         let scene = try await scene()
         let devices = try await scene.scene.matrix("devices", "--json")
@@ -62,7 +62,7 @@ struct MatrixTrustTests {
         #expect(scene.scene.syncTokens.isEmpty)
     }
 
-    /// The reader has asked for the keys of the device before it was signed.
+    /// The reader has requested the device's keys before it was signed.
     @Test(arguments: ["messages", "listen"])
     func aDeviceThatWasSignedSinceIsNoAlarm(command: String) async throws {
         let scene = try await scene()
@@ -77,7 +77,7 @@ struct MatrixTrustTests {
         #expect(try await scene.scene.matrix("send", "!r:s", "hi").status == 0)
         try scene.with("NEW") { try $0.encryptRoom("!r:s") }
         func sayAndSign() throws {
-            // The answer to the question for its keys does not come at once.
+            // The answer with its keys is delayed.
             try home.with { $0.delay = .milliseconds(500) }
             try scene.with("BOB") { bob in try bob.turn { try $0.signDevice("NEW", &$1) } }
             try home.with { world in
@@ -101,7 +101,7 @@ struct MatrixTrustTests {
 
     // MARK: History
 
-    /// What Eve reads of an event after she has joined by our user's invitation; nil if she was given no keys.
+    /// Returns what Eve reads of an event after she joined on our user's invitation; `nil` if she got no keys.
     private func eveReads(_ id: String, _ scene: EncryptedCommandScene) throws -> String? {
         try scene.home.with { world in
             let event = try #require(world.encrypted(id))
@@ -136,7 +136,7 @@ struct MatrixTrustTests {
         #expect(try eveReads(id, scene) == "early")
     }
 
-    /// The command does not end before: nobody would go on.
+    /// The command does not end earlier, because nothing would continue the work.
     @Test func keysThatTakeLongAreWaitedFor() async throws {
         let scene = try await scene()
         let id = try await said(scene)
@@ -169,7 +169,7 @@ struct MatrixTrustTests {
         #expect(scene.scene.server.requests("POST", "v3/rooms/*/invite").count == 1)
     }
 
-    /// Beside a `listen` or alone: it is asked for once.
+    /// Beside a `listen` or alone, it sends the request once.
     @Test(arguments: [false, true]) func whoMayNotBeInvitedGetsNothing(isBesideListen: Bool) async throws {
         let scene = try await scene()
         let id = try await said(scene)

@@ -12,7 +12,7 @@ struct MatrixVerifyTests {
     private static let interrupted =
         "error: interrupted: nothing is verified, and the other side is told; run the command again to try again"
 
-    /// As far as the question.
+    /// Runs a verification up to the question.
     private func asked(_ scene: EncryptedCommandScene) async throws -> TerminalRun {
         let run = try scene.atTerminal("verify", "--user", "@b:s")
         #expect(await scene.accepts())
@@ -74,7 +74,7 @@ struct MatrixVerifyTests {
         #expect(await scene.isCancelled(.user))
     }
 
-    /// Nobody has to answer a question that is void.
+    /// An obsolete question needs no answer.
     @Test func theOtherSideCancelsWhileOurUserIsAsked() async throws {
         let scene = try await EncryptedCommandScene()
         let run = try await asked(scene)
@@ -100,7 +100,7 @@ struct MatrixVerifyTests {
         #expect(question == name + 3)  // emoji and numbers
     }
 
-    /// With nothing that vouches for users, only a device is verified.
+    /// Without keys that vouch for users, only a device is verified.
     @Test func withoutCrossSigningKeysNoUserIsCalledVerified() async throws {
         let scene = try await EncryptedCommandScene()
         let run = try await asked(scene)
@@ -121,12 +121,12 @@ struct MatrixVerifyTests {
         #expect(await run.shows("verified @b:s, device BOB"))
     }
 
-    // MARK: Two at once
+    // MARK: Two requests at once
 
     @Test func aRequestThatWaitsIsAccepted_andNoneIsSent() async throws {
         let scene = try await EncryptedCommandScene()
         try scene.addDevice("@a:s", "PHONE")
-        #expect(try await scene.scene.matrix("keys", "backup").status == 0)  // the device has keys then
+        #expect(try await scene.scene.matrix("keys", "backup").status == 0)  // gives the device its keys
         try scene.with("PHONE") { device in
             try device.turn { try $0.refresh(["@a:s"], &$1) }
             try device.pump()
@@ -147,7 +147,7 @@ struct MatrixVerifyTests {
         #expect(await run.shows("verified device PHONE of @a:s, for this device only"))
     }
 
-    /// The other side is told that ours is void.
+    /// The other side learns that our request is void.
     @Test func ofTwoRequestsAtOnceThatOfTheSmallerDeviceCounts() async throws {
         let scene = try await EncryptedCommandScene()
         try scene.addDevice("@a:s", "ALPHA")

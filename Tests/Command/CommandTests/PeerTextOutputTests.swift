@@ -9,14 +9,14 @@ import TestSupport
 import Testing
 import Transport
 
-/// Hostile text in every field that a server sends: nothing of it drives the terminal or forges a line, whatever a command
-/// prints, on standard output as well as on standard error.
+/// Hostile text in every field from a server. In any command's output, on standard output and standard error, it
+/// neither controls the terminal nor forges a line.
 @Suite(.overSockets)
 struct PeerTextOutputTests {
     private static let texts = [HostileText.short]
     private static let hostile = HostileText.json(HostileText.short)
 
-    /// Looks at what the process wrote, byte for byte: how it is cut in lines is a part of what is asked.
+    /// Checks the process's output byte for byte. Its division into lines is part of the check.
     private func expectFitOutput(
         _ run: CommandRun, isJSON: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -224,7 +224,7 @@ struct PeerTextOutputTests {
 
     // MARK: Pydio
 
-    /// What XML can hold of it.
+    /// The part of it that XML can contain.
     private static let name = "a\u{85}b\u{9B}31m\u{202E}gpj.exe\u{2066}\u{200F}\u{2028}\u{7F}\u{206A}"
 
     @Test(arguments: [
@@ -269,7 +269,7 @@ struct PeerTextOutputTests {
 
     // MARK: The mock server
 
-    /// It prints nothing of what its clients say.
+    /// It prints nothing from its clients.
     @Test func whatClientsSendToTheMockServer() async throws {
         let run = try CommandRun(
             ["serve", "--port", "0", "--app-id", "1", "--key", "k"], environment: ["PUSHER_SECRET": "s"])

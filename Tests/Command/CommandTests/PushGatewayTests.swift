@@ -23,7 +23,7 @@ struct PushGatewayTests {
         await gateway.stop()
     }
 
-    /// What the gateway answers on a connection of its own: the status, and the body.
+    /// Returns the gateway's answer on a separate connection: the status and the body.
     private func ask(_ gateway: PushGateway, _ request: String) async throws -> (status: Int, body: String) {
         let port = gateway.port
         let answer = await withCheckedContinuation { continuation in
@@ -144,7 +144,7 @@ struct PushGatewayTests {
         }
     }
 
-    /// A byte now and then does not keep a connection: whoever held them all would shut the homeservers out.
+    /// An occasional byte does not keep a connection open: a client holding all of them would lock out the homeservers.
     @Test(arguments: ["POST /", "POST \(PushGateway.path) HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n"])
     func connectionsThatDripBytesAreClosed(start: String) async throws {
         try await withGateway {
@@ -171,7 +171,7 @@ struct PushGatewayTests {
         }
     }
 
-    /// Requests one after the other, each in time, are nobody's dripping.
+    /// Successive requests, each in time, do not count as dripping.
     @Test func aConnectionThatIsUsedAgainAndAgainStays() async throws {
         try await withGateway {
             $0.requestTimeout = .milliseconds(300)
@@ -226,7 +226,7 @@ struct PushGatewayTests {
 }
 
 extension SocketServer.Peer {
-    /// Whether the other side has not closed it.
+    /// Whether the other side has kept it open.
     fileprivate var isOpen: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK))

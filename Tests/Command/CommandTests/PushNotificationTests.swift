@@ -5,7 +5,7 @@ import Testing
 @testable import MatrixCommands
 
 struct PushNotificationTests {
-    /// As Synapse sends it.
+    /// A notification as Synapse sends it.
     static let full = #"""
         {"notification":{"event_id":"$e:hs","room_id":"!r:hs","type":"m.room.message","sender":"@ann:hs",
         "sender_display_name":"Ann","room_name":"Room \"1\"","room_alias":"#r:hs","user_is_target":true,

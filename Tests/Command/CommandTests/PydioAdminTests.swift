@@ -97,7 +97,7 @@ struct PydioAdminTests {
                 .status == 0)
         let login = try scene.run(
             ["pydio", "login", scene.server.address, "--user", "carol", "--password-stdin"], input: "another secret")
-        // Without a right in any workspace, servers let nobody in.
+        // Servers let no user in without a right in some workspace.
         #expect(await login.status() == 77)
         let granted = try await scene.pydio("admin", "grant", "carol", "Team", "read-write", "--json")
         #expect(granted.status == 0, "\(granted.run.errors)")

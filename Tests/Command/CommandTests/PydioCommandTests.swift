@@ -5,7 +5,7 @@ import Testing
 
 @testable import CommandKit
 
-/// The `pydio` commands that ask once and end.
+/// The `pydio` commands that make a few requests and end.
 @Suite(.overSockets)
 struct PydioCommandTests {
     private static let commands: [[String]] = [
@@ -17,7 +17,7 @@ struct PydioCommandTests {
         ["bookmarks", "--add", "plans:/a.txt"], ["changes", "plans", "--json"],
     ]
 
-    /// Names that something on the way may take for something else.
+    /// Names that a component in between may misinterpret.
     static let names = [
         "plan a.txt", "it's it.txt", "100%.txt", "%41%2F.txt", "a&b=c.txt", "a+b.txt", "é😀日本.txt", "a#2.txt",
         "a..b", "~", "-x", "semi;colon", "<tag>&amp;",
@@ -62,7 +62,7 @@ struct PydioCommandTests {
         let scene = try await PydioScene()
         try scene.server.addFile("/a.txt", Array("hello".utf8))
         #expect(try await scene.pydio("workspaces").status == 0)
-        // The workspaces are listed, and whatever comes then finds nobody logged in, or with a token that is not valid.
+        // After the list of workspaces, every request finds no login, or a token that is not valid.
         scene.server.inject(.requireAuth, after: 1)
         let here = scene.local("out").path
         let run = try scene.run(["pydio"] + arguments.map { $0 == "/nowhere/file" ? here : $0 })
@@ -129,7 +129,7 @@ struct PydioCommandTests {
             #expect(status == 0)
             #expect(run.objects.map { $0["path"] as? String } == ["/a.txt"])
         }
-        // The server would answer from the workspace that was used last.
+        // The server would answer from the last used workspace.
         let unknown = try await scene.pydio("ls", "99:")
         #expect(unknown.status == 65)
         #expect(
@@ -196,7 +196,7 @@ struct PydioCommandTests {
         let unread = try scene.run(["pydio", "ls", "plans:"], closesOutput: true)
         #expect(await unread.status() == 0)
         #expect(unread.errors == [])
-        #expect(scene.kept.contains("secureToken"))  // the session is kept all the same
+        #expect(scene.kept.contains("secureToken"))  // the session is kept anyway
     }
 
     // MARK: mkdir, mv, cp, rm
@@ -212,7 +212,7 @@ struct PydioCommandTests {
         let again = try await scene.pydio("mkdir", "plans:/a", "plans:/d")
         #expect(again.status == 65)
         #expect(again.run.errors.count == 1)
-        #expect(scene.server.exists("/d"))  // the rest is made
+        #expect(scene.server.exists("/d"))  // the rest is created
         try scene.server.addFile("/file")
         #expect(try await scene.pydio("mkdir", "-p", "plans:/file/x").status == 65)
         #expect(try await scene.pydio("mkdir", "-p", "plans:/a/b").status == 0)

@@ -3,7 +3,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// `pydio login` and `logout`, and the file between them.
+/// `pydio login` and `logout`, and their shared file.
 @Suite(.overSockets)
 struct PydioLoginTests {
     private static let captcha: FakePydioServer.Configuration = {
@@ -33,7 +33,7 @@ struct PydioLoginTests {
         let token = try #require(scene.server.sessions.first?.tokens.first)
         #expect(scene.kept.contains(token) && !run.words.contains(token))
 
-        // The session is used by the commands after it.
+        // Later commands use the session.
         #expect(try await scene.pydio("workspaces").status == 0)
         #expect(scene.server.count("login") == 1)
     }
@@ -62,7 +62,7 @@ struct PydioLoginTests {
         #expect(run.output.first?.hasSuffix("; the session is saved, and the server remembers the login") == true)
         #expect(!scene.kept.contains(PydioScene.password) && !scene.kept.contains("keyPair"))
         #expect(try scene.mode(of: scene.file) == 0o600)
-        // The cookie is another after each use.
+        // The cookie changes with each use.
         for _ in 0..<2 {
             scene.server.expireSessions()
             let again = try await scene.pydio("workspaces")
@@ -221,7 +221,7 @@ struct PydioLoginTests {
         #expect(right.status == 0)
         #expect(!FileManager.default.fileExists(atPath: image))
         #expect(try await scene.pydio("workspaces").status == 0)
-        // In the session of the image, with its seed, and without asking for another.
+        // In the image's session, with its seed, and without requesting another one.
         #expect(scene.server.count("get_seed") == 1)
         #expect(scene.server.count("login") == 2)
         #expect(scene.server.requests("login").last?.session == scene.server.requests("get_captcha").last?.session)
@@ -279,7 +279,7 @@ struct PydioLoginTests {
             nowhere.run.errors == [
                 "error: not logged in at https://example.org: run pusher-cli pydio login https://example.org"
             ])
-        // After the last one the one before is the default.
+        // After the last login ends, the previous one is the default.
         #expect(try await scene.pydio("logout").status == 0)
         #expect(try await scene.pydio("workspaces").run.output.count == 3)
         #expect(try await scene.pydio("logout", "--server", "127.0.0.1").status == 0)
@@ -287,7 +287,7 @@ struct PydioLoginTests {
         await other.stop()
     }
 
-    // MARK: Servers that are none
+    // MARK: Other servers
 
     @Test func aServerThatIsNoneIsStatus69() async throws {
         let scene = try await PydioScene(isLoggedIn: false)
@@ -379,6 +379,6 @@ struct PydioLoginTests {
         #expect(scene.kept.contains(PydioScene.password))
         let logins = scene.server.count("login")
         #expect(try await scene.pydio("workspaces").status == 0)
-        #expect(scene.server.count("login") == logins)  // the session of the last of them is kept
+        #expect(scene.server.count("login") == logins)  // the last login's session is kept
     }
 }

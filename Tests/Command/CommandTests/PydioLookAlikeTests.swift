@@ -3,12 +3,12 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// Names that look alike, or whose first character joins the slash before it, are those that their bytes say.
+/// Names that look alike, or whose first character joins with the preceding slash, are distinguished by their bytes.
 @Suite(.overSockets)
 struct PydioLookAlikeTests {
     private static let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
 
-    /// But for what is in the bin.
+    /// Returns the paths outside the bin.
     private func paths(_ scene: PydioScene) -> [[UInt8]] {
         scene.server.paths().filter { !$0.hasPrefix("/recycle_bin") }.map { Array($0.utf8) }
     }

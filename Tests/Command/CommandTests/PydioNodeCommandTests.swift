@@ -8,11 +8,11 @@ import Testing
 /// `pydio cat`, `restore`, `empty-bin`, `share`, `unshare`, `bookmarks`, `changes`.
 @Suite(.overSockets)
 struct PydioNodeCommandTests {
-    /// What would turn a line's order round.
+    /// A name that would reverse the order of a line.
     private static let hostile = "a\u{202E}b.txt"
 
     private static func isClean(_ run: CommandRun) -> Bool {
-        // Names in a pipe can be given back: they keep what turns the direction of writing.
+        // Names in a pipe must stay usable as input, so they keep characters that change the writing direction.
         !["\u{1B}", "\u{7}"].contains { run.words.contains($0) }
             && !(run.errors + run.output.filter { $0.hasPrefix("{") }).contains { $0.contains("\u{202E}") }
     }
@@ -57,7 +57,7 @@ struct PydioNodeCommandTests {
         let run = try scene.run(["pydio"] + arguments)
         #expect(await run.status() == 65)
         #expect(run.errors.count == 1 && run.words.contains("there is no workspace “nope”"))
-        // The server would answer from the workspace that was used last.
+        // The server would answer from the last used workspace.
         #expect(Set(scene.server.requests.map(\.action)).isDisjoint(with: ["stat", "ls", "get_bookmarks", "changes"]))
     }
 
@@ -186,7 +186,7 @@ struct PydioNodeCommandTests {
                 "error: team:/a.txt: the workspace team has no recycle bin",
             ])
         #expect(scene.server.count("restore") == 0 && scene.server.paths() == before)
-        // A failure does not keep the others from being restored.
+        // A failure does not prevent the others from being restored.
         let mixed = try await scene.pydio("restore", "plans:/none", "plans:/c.txt", "plans:/c.txt")
         #expect(mixed.status == 65)
         #expect(mixed.run.output == ["plans:/recycle_bin/c.txt -> plans:/c.txt"])
@@ -458,7 +458,7 @@ struct PydioNodeCommandTests {
         #expect(one.run.objects.map { $0["path"] as? String } == ["/plan.pdf"])
         #expect(one.run.objects.map { $0["title"] as? String } == ["plan.pdf"])
         #expect(one.run.objects.map { $0["type"] as? String } == ["bookmark"])
-        // Also of what is gone.
+        // Also for nodes that are gone.
         scene.server.remove("/docs")
         let removed = try await scene.pydio("bookmarks", "--remove", "plans:/other", "--remove", "plans:/docs")
         #expect(removed.status == 65)

@@ -85,7 +85,7 @@ struct PydioPasswordTests {
             run.errors.last?.hasSuffix("; the server may have changed the password before: log in with either of them")
                 == true)
         #expect(!run.words.contains(Self.new) && scene.server.count("pass_change") == 1)
-        // What is not sent is not changed.
+        // Without a request, nothing changes.
         scene.server.inject(.drop, into: "get_seed", times: nil)
         let unsent = try await scene.pydio("passwd", "--password-stdin", input: Self.both)
         #expect(unsent.status == 69 && !unsent.run.words.contains("may have changed"))

@@ -12,7 +12,7 @@ struct PydioPluginCommandTests {
     private static let team = FakePydioWorkspace.teamID
     private static let helloMD5 = "5d41402abc4b2a76b9719d911017c592"
 
-    /// `/a.txt` and `/docs/b.txt` in `plans`.
+    /// Returns a scene with `/a.txt` and `/docs/b.txt` in `plans`.
     private func scene(
         _ mode: FakePydioMode = .v5_2, without plugin: FakePydioPlugin? = nil
     ) async throws -> PydioScene {
@@ -48,7 +48,7 @@ struct PydioPluginCommandTests {
         #expect(run.output == [] && scene.server.requests.isEmpty)
     }
 
-    /// What the server does not have, by the plugin that brings it.
+    /// Commands that the server does not support, by the missing plugin.
     private static let unsupported: [(FakePydioPlugin, [String])] = [
         (.search, ["search", "plans", "a"]), (.hashes, ["stat", "plans:/a.txt", "--hash"]),
         (.hashes, ["get", "plans:/a.txt", "-", "--verify"]),
@@ -184,7 +184,7 @@ struct PydioPluginCommandTests {
         #expect(copy.run.objects.first?["from_workspace_id"] as? String == "0")
         #expect(copy.run.objects.first?["workspace_id"] as? String == Self.team)
         #expect(scene.server.paths(in: Self.team) == ["/a.txt", "/docs", "/docs/b.txt"])
-        // Its names are compared by what they lead to, not by how they are written.
+        // Workspaces are compared by identity, not by the form of their names.
         #expect(try await scene.pydio("cp", "Plans:/a.txt", "0:/docs/c.txt").status == 0)
         #expect(scene.server.count("cross_copy") == 2)
         let taken = try await scene.pydio("mv", "plans:/a.txt", "team:/")
@@ -232,7 +232,7 @@ struct PydioPluginCommandTests {
         #expect(try await scene.pydio("extract", "plans:/none.zip").status == 65)
     }
 
-    // MARK: What users say of nodes
+    // MARK: Users' data about nodes
 
     @Test(arguments: FakePydioMode.allCases)
     func metadataIsPrintedAndChanged(mode: FakePydioMode) async throws {
@@ -337,9 +337,9 @@ struct PydioPluginCommandTests {
         #expect(run.errors.first?.contains("does not seem to keep a change log of plans") == true)
     }
 
-    // MARK: What a server says
+    // MARK: Text from servers
 
-    /// What XML can hold of what a terminal must not get.
+    /// The part of the text unfit for terminals that XML can contain.
     private static let hostile = "a\u{85}b\u{9B}31m\u{202E}gpj\u{2028}\u{7F}"
 
     @Test(arguments: [

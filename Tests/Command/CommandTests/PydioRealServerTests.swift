@@ -5,14 +5,14 @@ import Testing
 
 @testable import CommandKit
 
-/// The `pydio` commands where real servers do other things than their documentation lets one expect.
+/// The `pydio` commands where real servers differ from their documentation.
 @Suite(.overSockets)
 struct PydioRealServerTests {
     private func scene(_ mode: FakePydioMode = .v5_2) async throws -> PydioScene {
         try await PydioScene(FakePydioServer.Configuration(mode: mode))
     }
 
-    /// But for what is in the bin.
+    /// Returns the paths outside the bin.
     private func paths(_ scene: PydioScene) -> [String] {
         scene.server.paths().filter { !$0.hasPrefix("/recycle_bin") }
     }
@@ -223,7 +223,7 @@ struct PydioRealServerTests {
         }
     }
 
-    /// It may have been stopped, or its server may not answer.
+    /// The other login may be stopped, or its server may not answer.
     @Test func whoWaitsForAnotherLoginSaysSo_andGoesOnAfterIt() async throws {
         let scene = try await scene()
         #expect(try await scene.pydio("ls", "plans:").status == 0)

@@ -3,17 +3,17 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// `pydio mv`, `cp` and `rm` where something goes wrong on the way. What they do else: PydioCommandTests.
+/// Failures in the middle of `pydio mv`, `cp` and `rm`. PydioCommandTests covers their other behaviour.
 @Suite(.overSockets)
 struct PydioRelocationTests {
-    /// `/a` and `/d/b`, in which is what they are called.
+    /// Returns a scene with `/a` and `/d/b`, which contain their own names.
     private func scene() async throws -> PydioScene {
         let scene = try await PydioScene()
         for name in ["/a", "/d/b"] { try scene.server.addFile(name, Array(name.utf8)) }
         return scene
     }
 
-    /// But for what is in the bin.
+    /// Returns the paths outside the bin.
     private func paths(_ scene: PydioScene) -> [String] {
         scene.server.paths().filter { !$0.hasPrefix("/recycle_bin") }
     }
@@ -23,7 +23,7 @@ struct PydioRelocationTests {
     @Test(arguments: ["mv", "cp"])
     func whatIsToBeReplacedComesBack_ifNothingReplacesIt(command: String) async throws {
         let scene = try await scene()
-        // The old one goes aside, and the new one does not get its name.
+        // The old node is set aside, and the new one fails to get its name.
         scene.server.inject(.errorDocument("No such name"), into: "rename", after: 1)
         let (status, run) = try await scene.pydio(command, "plans:/a", "plans:/d/b", "--force")
         #expect(status == 65)

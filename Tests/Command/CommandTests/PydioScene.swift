@@ -6,14 +6,15 @@ import Testing
 @testable import CommandKit
 @testable import PydioCommands
 
-/// A Pydio server, a folder for the login, another for files, and commands that use them.
+/// A Pydio server, a folder for the login, a folder for files, and commands that use them.
 final class PydioScene: Sendable {
     static let password = "open sesame"
 
     let server: FakePydioServer
     let home: URL
 
-    /// - Parameter isLoggedIn: As if `login` had been run a while ago: the session is over, the password is known.
+    /// - Parameter isLoggedIn: Whether to start as if `login` had run a while ago: the session is over, the password is
+    ///   known.
     init(_ configuration: FakePydioServer.Configuration = .init(), isLoggedIn: Bool = true) async throws {
         server = try await FakePydioServer.start(configuration)
         home = FileManager.default.temporaryDirectory.appending(path: "pydio-\(UUID().uuidString)")
@@ -25,13 +26,13 @@ final class PydioScene: Sendable {
 
     var file: URL { home.appending(path: "pusher-cli/pydio.json") }
 
-    /// What is kept, as text.
+    /// The stored login as text.
     var kept: String { (try? String(contentsOf: file, encoding: .utf8)) ?? "" }
 
-    /// Where commands put what they get.
+    /// The folder for downloads.
     var files: URL { home.appending(path: "files") }
 
-    /// - Parameter address: Of the server; nil is the scene's.
+    /// - Parameter address: The address of the server; `nil` for the scene's own.
     func logIn(to address: String? = nil, password: String? = PydioScene.password) throws {
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         let login = PydioLogin(
@@ -55,13 +56,13 @@ final class PydioScene: Sendable {
         try CommandRun(arguments, environment: environment, input: input, closesOutput: closesOutput)
     }
 
-    /// `pusher-cli pydio …`, to its end.
+    /// Runs `pusher-cli pydio …` until it ends.
     func pydio(_ arguments: String..., input: String = "") async throws -> (status: Int32?, run: CommandRun) {
         let run = try run(["pydio"] + arguments, input: input)
         return (await run.status(), run)
     }
 
-    /// `pusher-cli pydio login`, with the password on standard input.
+    /// Runs `pusher-cli pydio login` with the password on standard input.
     func login(
         _ options: String..., password: String = PydioScene.password
     ) async throws -> (status: Int32?, run: CommandRun) {
@@ -70,7 +71,7 @@ final class PydioScene: Sendable {
         return (await run.status(), run)
     }
 
-    // MARK: Files on this side
+    // MARK: Local files
 
     func local(_ name: String) -> URL { files.appending(path: name, directoryHint: .notDirectory) }
 
@@ -84,22 +85,22 @@ final class PydioScene: Sendable {
 
     func text(of name: String) -> String? { try? String(contentsOf: local(name), encoding: .utf8) }
 
-    /// Of all files, hidden ones too, sorted.
+    /// The sorted paths of all files, including hidden ones.
     var localPaths: [String] {
         let all = FileManager.default.enumerator(atPath: files.path)?.compactMap { $0 as? String } ?? []
         return all.sorted()
     }
 
-    /// The text of a file at the server.
+    /// Returns the text of a file on the server.
     func remoteText(_ path: String, in workspace: String = "0") -> String? {
         server.contents(of: path, in: workspace).map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
 extension PydioScene {
-    /// Takes the turn to log in that commands have one after the other: somebody has logged in before.
+    /// Takes the turn to log in, for which commands queue; requires an earlier login.
     ///
-    /// - Returns: A descriptor whose lock is the turn.
+    /// - Returns: A descriptor whose lock represents the turn.
     func takeLoginTurn() throws -> Int32 {
         let folder = file.deletingLastPathComponent()
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)

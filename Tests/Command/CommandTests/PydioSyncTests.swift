@@ -125,7 +125,7 @@ struct PydioSyncTests {
         scene.server.advanceClock(by: .seconds(1))
         scene.server.act("mkfile", ["dir": "/", "filename": "b", "content": "there"], as: "ada")
         #expect(await run.waitFor { $0.contains("downloaded: b") })
-        // Its own changes are looked at once more; it waits after that.
+        // It checks its own changes once more, and waits after that.
         let count = scene.server.count("changes")
         #expect(await eventually { scene.server.count("changes") > count })
         run.interrupt()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CommandKit
 
-/// `pydio get` and `put`. Names: PydioCommandTests.
+/// `pydio get` and `put`. PydioCommandTests covers names.
 @Suite(.overSockets)
 struct PydioTransferTests {
     // MARK: get
@@ -49,7 +49,7 @@ struct PydioTransferTests {
         let refused = try await scene.pydio("get", "plans:/d", scene.files.path)
         #expect(refused.status == 65)
         #expect(refused.run.errors == ["error: plans:/d is a folder: --recursive downloads what is in it"])
-        // Into a folder that is there under its name; else it becomes the folder.
+        // Goes into an existing folder under its own name; otherwise it becomes the folder.
         #expect(try await scene.pydio("get", "plans:", scene.files.path, "--recursive").status == 0)
         #expect(try await scene.pydio("get", "plans:/d", scene.local("new").path, "--recursive").status == 0)
         #expect(
@@ -84,7 +84,7 @@ struct PydioTransferTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path) == [])
     }
 
-    /// What a server that means harm lists in `/d`.
+    /// The entries that a malicious server lists in `/d`.
     @Test(arguments: [
         "/d/../../../escaped", "/escaped", "/d/..", "/d/.", "/d/", "/d", "/d/a/b", "../escaped", "/d/../\u{301}escaped",
         "/d/x/\u{301}escaped", "escaped", "/dd",
@@ -110,7 +110,7 @@ struct PydioTransferTests {
         let scene = try await PydioScene()
         let content = String(repeating: "0123456789abcdef", count: 20_000)
         try scene.server.addFile("/large", Array(content.utf8))
-        // Until nothing comes any more: then it is given up.
+        // Until nothing arrives anymore; then it gives up.
         scene.server.inject(.cut(after: 100_000), into: "download")
         scene.server.inject(.drop, into: "download", times: nil)
         let broken = try await scene.pydio("get", "plans:/large", scene.files.path)
@@ -142,7 +142,7 @@ struct PydioTransferTests {
         #expect(run.errors.count == 1 && run.errors.first?.hasPrefix("error: ") == true, "\(run.errors)")
         #expect(FileManager.default.fileExists(atPath: target.path) == isReplacing)
         if isReplacing { #expect(scene.text(of: "mine") == "before") }
-        // What has come is kept to go on with.
+        // The received part is kept for resuming.
         #expect(scene.localPaths.filter { $0.hasPrefix(".large.") }.count == 1)
     }
 
@@ -151,7 +151,7 @@ struct PydioTransferTests {
         let scene = try await PydioScene()
         try scene.server.addFile("/a", Array("whole\n".utf8))
         try scene.server.addFile("/large", size: 300_000)
-        // The first download is that of the small file, if it is asked for.
+        // The first download is the small file's, if requested.
         if arguments.contains("plans:/a") { scene.server.inject(.cut(after: 100_000), into: "download") }
         scene.server.inject(.cut(after: 100_000), into: "download")
         scene.server.inject(.drop, into: "download", times: nil)
@@ -247,7 +247,7 @@ struct PydioTransferTests {
     @Test func whatComesThereMeanwhileIsNotReplacedEither() async throws {
         let scene = try await PydioScene()
         scene.server.setGate { request in
-            // Somebody puts it there after the command has looked once.
+            // The file appears after the command's first check.
             guard request.action == "stat", scene.server.count("stat") > 1 else { return nil }
             try? scene.server.addFile("/in.txt", Array("theirs".utf8))
             return nil

@@ -7,12 +7,12 @@ import Testing
 @testable import CommandKit
 @testable import PydioCommands
 
-/// Random trees, put, copied, moved and got back: what comes back is byte for byte what was sent, or was refused by its name,
-/// and nothing else on the server changes.
+/// Random trees are uploaded, copied, moved and downloaded. The result is identical byte for byte, except for entries
+/// refused by name, and nothing else on the server changes.
 @Suite(.overSockets)
 struct PydioTreeTests {
-    /// What servers leave out or trim, what only becomes the same by that, what means something in addresses, documents and
-    /// terminals, and what is harmless.
+    /// Characters that servers omit or trim, that become equal only by that, or that have a meaning in addresses,
+    /// documents and terminals, and harmless ones.
     private static let pieces = [
         "a", "b", "B", "é", "e\u{301}", "\u{301}", "日本", "😀", ".", "-", "1", ".txt", "\"", "|", "?", "\\", " ", "\t",
         "\n", "\r",
@@ -28,7 +28,7 @@ struct PydioTreeTests {
         var count: Int { files.count + folders.count + links.count }
     }
 
-    /// 200 entries in folders of 0 to 3 levels, on this side.
+    /// Creates 200 local entries in folders of 0 to 3 levels.
     private static func makeTree(in root: URL, seed: UInt64) throws -> Tree {
         var random = XorShift(seed: seed)
         var tree = Tree()
@@ -62,7 +62,7 @@ struct PydioTreeTests {
         return tree
     }
 
-    /// Whether an error names it, or a folder that it is in.
+    /// Whether an error names the path or one of its folders.
     private static func isRefused(_ path: String, below root: String, by errors: String) -> Bool {
         var path = path
         while path.utf8.count > root.utf8.count {
@@ -92,9 +92,9 @@ struct PydioTreeTests {
         try FileManager.default.createDirectory(at: source, withIntermediateDirectories: true)
         let tree = try Self.makeTree(in: source, seed: seed)
 
-        // Up.
+        // Upload.
         let put = try await scene.pydio("put", "--recursive", "--json", source.path, "plans:/up")
-        #expect(put.status == 65)  // of the links
+        #expect(put.status == 65)  // because of the links
         var arrived: [String: String] = [:]
         for record in put.run.objects where record["type"] as? String == "uploaded" {
             arrived[try #require(record["file"] as? String)] = try #require(record["path"] as? String)
@@ -110,12 +110,12 @@ struct PydioTreeTests {
             }
         }
         #expect(tree.links.allSatisfy { Self.isRefused($0, below: source.path, by: errors) })
-        #expect(Set(arrived.values).count == arrived.count)  // no two have become one
+        #expect(Set(arrived.values).count == arrived.count)  // no two have been merged
         let up = Self.contents(server, below: "/up")
         #expect(up.count { $0.value != "folder" } == arrived.count)
         #expect(arrived.count > 20)
 
-        // Copied, moved, and into another workspace.
+        // Copy, move, and copy to another workspace.
         #expect(try await scene.pydio("cp", "plans:/up", "plans:/copy").status == 0)
         #expect(Self.contents(server, below: "/copy") == up && Self.contents(server, below: "/up") == up)
         #expect(try await scene.pydio("mv", "plans:/copy", "plans:/theirs/moved").status == 0)
@@ -123,7 +123,7 @@ struct PydioTreeTests {
         #expect(try await scene.pydio("cp", "plans:/up", "team:/cross").status == 0)
         #expect(Self.contents(server, below: "/cross", in: team) == up)
 
-        // Back.
+        // Download.
         let back = scene.local("back")
         let get = try await scene.pydio("get", "--recursive", "plans:/theirs/moved", back.path)
         let missed = get.run.errors.joined(separator: "\n")
@@ -140,7 +140,7 @@ struct PydioTreeTests {
             }
         }
 
-        // Nothing else.
+        // Nothing else changes.
         let own = ["/up", "/theirs/moved"]
         let rest = Self.contents(server, below: "").filter { entry in
             !own.contains { entry.key == $0 || entry.key.hasPrefix($0 + "/") }

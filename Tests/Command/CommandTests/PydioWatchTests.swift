@@ -8,17 +8,17 @@ import Testing
 /// `pydio watch`, and `listen --pydio`.
 @Suite(.overSockets)
 struct PydioWatchTests {
-    /// With a WebSocket, so that events come at once.
+    /// Returns a scene with a WebSocket, so that events come at once.
     private func scene(mode: FakePydioMode = .v8, isLoggedIn: Bool = true) async throws -> PydioScene {
         var configuration = FakePydioServer.Configuration(mode: mode)
         configuration.hasWebSocket = true
         return try await PydioScene(configuration, isLoggedIn: isLoggedIn)
     }
 
-    /// What the WebSocket does not bring, since it is not there yet, comes with a poll.
+    /// Polls bring the events before the WebSocket is connected.
     private let soon = ["--poll-interval", "2"]
 
-    /// Each of the workspaces that are watched tells of it.
+    /// Whether each of the watched workspaces reports a connection.
     private func isConnected(_ lines: [String], _ count: Int = 1) -> Bool {
         lines.count { $0.contains(#""source":"pydio""#) && $0.contains(#""to":"connected""#) } == count
     }
@@ -33,7 +33,7 @@ struct PydioWatchTests {
         let run = try scene.run(["pydio", "watch", "Plans", "--json", "--count", "3"] + soon)
         #expect(await run.waitFor { isConnected($0) })
         #expect(await eventually { scene.server.webSockets == ["0"] })
-        // One after the other: a log of changes tells the net effect of many.
+        // One by one, because a log of changes shows only the net effect of many.
         scene.server.act("mkdir", ["dir": "/", "dirname": "it's é"], as: "ada")
         #expect(await run.waitFor { $0.contains { $0.contains("node_created") } })
         scene.server.act("rename", ["file": "/it's é", "dest": "/b&c"], as: "ada")
@@ -107,7 +107,7 @@ struct PydioWatchTests {
         #expect(scene.server.count("login") == 2)
     }
 
-    // MARK: How it ends
+    // MARK: Ends
 
     @Test func ctrlCIsStatus0_andATimeoutBeforeTheCountIs75() async throws {
         let scene = try await scene()
@@ -134,7 +134,7 @@ struct PydioWatchTests {
         #expect(try await scene.pydio("watch", "plans", "--poll-interval", "1").status == 64)
     }
 
-    /// One is without what the others tell of, tried again or not; they go on after the time for connecting.
+    /// A workspace fails, with or without retries. The others continue after the time for connecting.
     @Test(arguments: [true, false])
     func aWorkspaceThatFailsEndsNothingForTheOthers(isTriedAgain: Bool) async throws {
         let scene = try await scene(mode: .v5_2)
@@ -173,7 +173,7 @@ struct PydioWatchTests {
         let error = try #require(run.objects.last { $0["type"] as? String == "error" })
         #expect(error["will_retry"] as? Bool == false)
         #expect(!run.words.contains(PydioScene.password))
-        // At most once for the poll, and once for the mailbox that a WebSocket had made needless.
+        // At most once for the poll, and once for the mailbox that a WebSocket had made unnecessary.
         #expect((2...3).contains(scene.server.count("login")))
     }
 
@@ -190,7 +190,7 @@ struct PydioWatchTests {
         let scene = try await scene()
         let matrix = try await MatrixScene()
         matrix.syncsBegin(MatrixScene.room(name: "Lobby", timeline: [MatrixScene.message("$old", "old")]))
-        // One folder of settings for both.
+        // A shared folder of settings.
         try FileManager.default.copyItem(at: matrix.file, to: scene.home.appending(path: "pusher-cli/matrix.json"))
         let pusher = try await PusherMockServer.start()
         let run = try scene.run([

@@ -4,7 +4,7 @@ import Testing
 @testable import CommandKit
 
 struct RecordTests {
-    /// The count at that moment: each member that came since has a line of its own.
+    /// The count at that moment: each later member has its own line.
     @Test func subscribedHasTheMembersOfItsPlaceInTheStream() {
         let event = RealtimeEvent(
             name: "pusher:subscription_succeeded", channel: "presence-x",

@@ -29,7 +29,7 @@ struct RelayCommandTests {
         #expect(try await scene.connection.streamStatus("DEAD")?.settings.subjects == ["dead.>"])
         let again = try scene.run(["relay", "setup", "--max-bytes", "16777216"])
         #expect(await again.status() == 0)
-        // Another stream's relays share it, whatever size theirs has.
+        // Relays of another stream share it, whatever the size of their own.
         let other = try scene.run([
             "relay", "setup", "--stream", "OTHER", "--prefix", "other", "--bucket", "OTHER", "--max-bytes", "1048576",
         ])
@@ -47,7 +47,7 @@ struct RelayCommandTests {
 
     @Test func statusOfAStreamThatIsNoBucketEnds() async throws {
         let scene = try await RelayScene.start()
-        // Its name is that of a bucket, and its subjects are not.
+        // It has a bucket's name, but not a bucket's subjects.
         _ = try await scene.connection.setUp(.events(name: "KV_odd", prefix: "odd", replicas: 1, maximumBytes: 1 << 20))
         let run = try scene.run(["relay", "status", "--bucket", "odd"])
         #expect(await eventually(within: .seconds(20)) { await run.status() != nil })
@@ -69,7 +69,7 @@ struct RelayCommandTests {
         #expect(run.errors.contains { $0.contains("4 records") && $0.contains("cannot be read") }, "\(run.errors)")
     }
 
-    /// It was "lag 1795785511.9 s".
+    /// The output used to be "lag 1795785511.9 s".
     @Test func aLagThatIsNotKnownIsCalledUnknown() async throws {
         let scene = try await RelayScene.start()
         try await beat(scene, "h.m-0000000000000001", #"{"inc":1,"n":5,"settled":0}"#)

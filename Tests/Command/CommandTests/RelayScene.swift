@@ -5,14 +5,14 @@ import RelayTestSupport
 
 @testable import EventRelay
 
-/// A server of NATS with the streams of the relay, and `pusher-cli` beside it.
+/// A NATS server with the streams of the relay, for use with `pusher-cli`.
 struct RelayScene {
     let server: NATSServer
     let connection: NATSConnection
 
     /// - Parameters:
     ///   - configuration: Lines of the server's configuration file.
-    ///   - user: Of an operator, with the password `pw`; nil if nobody has to log in.
+    ///   - user: The name of an operator whose password is `pw`; `nil` if no login is needed.
     static func start(configuration: String = "", user: String? = nil, hasStreams: Bool = true) async throws -> Self {
         let server = try await NATSServer(configuration: configuration)
         var options = try NATSOptions(server.url)
@@ -31,7 +31,7 @@ struct RelayScene {
         try CommandRun(arguments, environment: ["NATS_URL": server.url].merging(environment) { $1 })
     }
 
-    /// Events as a relay writes them, one for each text.
+    /// Publishes events as a relay does, one for each text.
     func publish(_ data: [String], name: String = "changed", time: Date = Date()) async throws {
         for (index, data) in data.enumerated() {
             let event = RealtimeEvent(name: name, channel: "price", data: data)
@@ -46,7 +46,6 @@ struct RelayScene {
         try await publish(.gap(gap), index: 0, time: end)
     }
 
-    /// As an operator would.
     func deleteStream(_ name: String) async throws {
         try await connection.request("$JS.API.STREAM.DELETE.\(name)", "")
     }
@@ -60,7 +59,7 @@ struct RelayScene {
     }
 }
 
-/// A place in the file system that does not exist yet.
+/// A path that does not exist until the gate opens.
 final class Gate: Sendable {
     let path = FileManager.default.temporaryDirectory.appending(path: "gate-\(UUID())").path
 

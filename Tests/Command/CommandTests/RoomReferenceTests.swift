@@ -9,7 +9,7 @@ import Testing
 @testable import MatrixProtocol
 @testable import PusherCommands
 
-/// Which room a name, an alias or a part of one stands for.
+/// Rooms referred to by a name, an alias or a part of one.
 struct RoomNameTests {
     private static func room(_ id: String, _ name: String, alias: String? = nil) -> MXRoomSummary {
         var summary = MXRoomSummary(roomId: id)
@@ -72,7 +72,7 @@ struct RoomNameTests {
     }
 }
 
-/// The same with commands, and what they ask the homeserver for.
+/// Commands with such references, and their requests to the homeserver.
 @Suite(.overSockets)
 struct RoomReferenceTests {
     private static let rooms = #"""
@@ -94,7 +94,7 @@ struct RoomReferenceTests {
             #expect(try await scene.matrix("send", part, "hi").status == 0)
         }
         #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").map { $0.path[4] } == ["!l:hs", "!o:hs", "!p:hs"])
-        // Each time what is new, whether the room is encrypted, and the message.
+        // Each time a sync, the room's encryption, and the message.
         #expect(scene.server.requests.count - before == 9)
         #expect(scene.syncTokens.count(where: { $0 == nil }) == 1)
         #expect(scene.server.requests("GET", "v3/directory/room/*").isEmpty)
@@ -127,7 +127,7 @@ struct RoomReferenceTests {
 
     // MARK: Aliases
 
-    /// - Parameter sender: Who says that the room has the alias.
+    /// - Parameter sender: The user who claims that the room has the alias.
     private func scene(_ content: String, sender: String = "@b:hs") async throws -> MatrixScene {
         let scene = try await MatrixScene()
         let alias =
@@ -146,7 +146,7 @@ struct RoomReferenceTests {
         #expect(asked.map(\.method) == ["GET", "PUT"], "\(asked.map(\.rawPath))")
         #expect(asked.first?.path.contains("m.room.encryption") == true)
         #expect(asked.last?.path[4] == "!r:hs")
-        // A room that has become encrypted meanwhile gets nothing that is not encrypted.
+        // A room that has become encrypted meanwhile gets no unencrypted messages.
         scene.server.on("GET", "v3/rooms/*/state/m.room.encryption", .json(#"{"algorithm":"m.megolm.v1.aes-sha2"}"#))
         #expect(try await scene.matrix("send", "#x:hs", "hi").status != 0)
         #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").count == 1)

@@ -6,7 +6,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What the chat has beyond one room: accounts, drafts, the user's programs, settings.
+/// Parts of the chat beyond a single room: accounts, drafts, the user's programs, settings.
 extension ScreenCommandTests {
     private func lobby(_ timeline: String...) -> String { MatrixScene.room(name: "Lobby", timeline: timeline) }
 
@@ -28,7 +28,7 @@ extension ScreenCommandTests {
 
     // MARK: Hostile homeservers
 
-    /// The status says until when; whoever does not want to wait does not have to.
+    /// The status shows the end of the wait; the user may retry earlier.
     @Test func aServerThatAsksForAnHourIsAskedAgainByTheUser() async throws {
         let scene = try await MatrixScene()
         let isLimited = Lock(true)
@@ -69,7 +69,7 @@ extension ScreenCommandTests {
         ("elsewhere", .redirect(to: "http://127.0.0.1:1/")), ("deep", .json(String(repeating: "[", count: 200_000))),
     ]
 
-    /// Whatever comes: the chat says so, takes keys, and goes on when all is well.
+    /// Whatever arrives, the chat reports it, accepts keys, and continues once all is well.
     @Test(arguments: ScreenCommandTests.faults.indices) func aSyncThatIsWrongEndsNothing(index: Int) async throws {
         let scene = try await MatrixScene()
         let isFaulty = Lock(false)
@@ -119,7 +119,7 @@ extension ScreenCommandTests {
 
     // MARK: Accounts
 
-    /// A second login on the same homeserver.
+    /// Adds a second login on the same homeserver.
     private func addBob(to scene: MatrixScene) async throws {
         scene.server.on("GET", "v3/login", .json(#"{"flows":[{"type":"m.login.password"}]}"#))
         scene.server.on(
@@ -205,9 +205,9 @@ extension ScreenCommandTests {
         #expect(await second.status() == 0)
     }
 
-    // MARK: What is left behind
+    // MARK: Remaining files
 
-    /// A process that was killed could not delete what it had decrypted.
+    /// A killed process could not delete its decrypted files.
     @Test func whatAKilledChatHasDecryptedIsGoneWithTheNext() async throws {
         let scene = try await MatrixScene()
         scene.syncsBegin(lobby(MatrixScene.message("$old", "before")))

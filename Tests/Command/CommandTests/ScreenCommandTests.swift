@@ -8,7 +8,7 @@ import Testing
 /// Commands that take the whole screen.
 @Suite(.overSockets)
 struct ScreenCommandTests {
-    /// The terminal is as it was.
+    /// Whether the terminal is back in its original state.
     func hasLeft(_ run: TerminalRun) async -> Bool {
         await run.shows { !$0.modes.contains(1049) && $0.modes.isSuperset(of: [7, 25]) && !$0.modes.contains(2004) }
             && !run.isRaw
@@ -173,9 +173,9 @@ struct ScreenCommandTests {
         await server.stop()
     }
 
-    /// Nobody reads what it writes, and it ends all the same.
+    /// It ends even though its output is not read.
     func endsUnread(_ run: TerminalRun, by number: Int32) async {
-        // Each size is another frame.
+        // Each size causes a new frame.
         #expect(
             await eventually {
                 run.resize(Int.random(in: 60...160))

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Numbers of seconds that are none, or that nothing runs for, are wrong use.
+/// Invalid or excessive numbers of seconds are wrong use.
 @Suite(.overSockets)
 struct SecondsTests {
     private static let options: [[String]] = [

@@ -7,7 +7,7 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// `serve` and `auth-server`: where they listen, what they tell, and why they don't start.
+/// `serve` and `auth-server`: their addresses, their output, and reasons for not starting.
 @Suite(.overSockets)
 struct ServeCommandTests {
     private static let credentials = ["--app-id", "1", "--key", "k"]
@@ -18,7 +18,6 @@ struct ServeCommandTests {
             ["serve", "--port", "0"] + Self.credentials + arguments, environment: Self.environment)
     }
 
-    /// Where a server that was just started listens.
     private func port(of run: CommandRun) async throws -> Int {
         #expect(await run.waitFor { !$0.isEmpty })
         let line = try #require(run.output.first)
@@ -47,7 +46,7 @@ struct ServeCommandTests {
             environment: Self.environment)
     }
 
-    // MARK: What it tells
+    // MARK: Output
 
     @Test func verboseTellsWhatHappens() async throws {
         let run = try serve("--verbose", "--webhook-url", "http://127.0.0.1:1/")
@@ -121,7 +120,7 @@ struct ServeCommandTests {
         let fromClient = try #require(objects.first { $0["type"] as? String == "client_event" })
         #expect(fromClient["user_id"] as? String == "bob" && fromClient["data"] as? String == "[1]")
         #expect(fromClient["shortened"] == nil)
-        // For people, on the other stream; what happens is not told twice.
+        // Messages for people go to the other stream, and no event is reported twice.
         #expect(run.errors.count == 1)
     }
 
@@ -136,7 +135,7 @@ struct ServeCommandTests {
         #expect(run.errors == [])
     }
 
-    /// Every text that a client can send, in both forms.
+    /// Every text that a client can send, in both output forms.
     @Test(arguments: [true, false])
     func whatClientsSendIsHarmless(asJSON: Bool) async throws {
         let run = try asJSON ? serve("--verbose", "--json") : serve("--verbose")
@@ -183,7 +182,7 @@ struct ServeCommandTests {
         #expect(!(run.output + run.errors).joined().contains(signed))
     }
 
-    /// A reader that does not read costs no memory, and is told what it missed.
+    /// A stalled reader costs no memory, and learns what it missed.
     @Test func aFloodIsCutShortAndSaysSo() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "flood-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -200,7 +199,7 @@ struct ServeCommandTests {
             ["serve", "--port", "0", "--verbose", "--json", "--script", script] + Self.credentials,
             environment: Self.environment, outputFile: pipe)
 
-        // Line by line, so that nothing more is read than is wanted.
+        // Line by line, so that nothing more is read than needed.
         var line: [UInt8] = []
         func nextLine() throws -> [String: Any] {
             line = []
@@ -214,7 +213,7 @@ struct ServeCommandTests {
             "GET /app/k?protocol=7 HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
         _ = peer.readHead()
-        // The server answers while its output stands still.
+        // The server answers while its output is blocked.
         try await api(port).trigger(event: "last", channels: ["c"], data: "x")
         var (told, omitted) = (0, 0)
         while case let object = try nextLine(), object["event"] as? String != "last" {
@@ -235,7 +234,7 @@ struct ServeCommandTests {
         #expect(await run.status() == 0)
     }
 
-    // MARK: What other programs need
+    // MARK: Requirements of other programs
 
     @Test func itTellsWhatAnotherProgramNeeds() async throws {
         let run = try CommandRun(["serve", "--port", "0"])
@@ -315,7 +314,7 @@ struct ServeCommandTests {
         #expect(await run.status() == 0)
     }
 
-    /// Once they are used up, connections wait without costing the server anything, and are served later.
+    /// When descriptors run out, connections wait at no cost to the server, and are served later.
     @Test(arguments: [["serve"], ["serve", "--verbose"], ["auth-server", "--key", "k"]])
     func connectionsWaitWhileDescriptorsAreUsedUp(arguments: [String]) async throws {
         let run = try CommandRun(
@@ -326,7 +325,7 @@ struct ServeCommandTests {
         #expect(peers.count == 150)
         let warning = "warning: new connections wait until others are closed: Too many open files (see ulimit -n)"
         #expect(await eventually { run.errors.contains(warning) }, "\(run.errors)")
-        // A thread that asks in vain again and again would never be found asleep so often.
+        // A thread that retries in vain would not be found asleep this often.
         let times = Lock(0)
         #expect(
             await eventually {
@@ -347,14 +346,14 @@ struct ServeCommandTests {
         #expect(run.errors.count { $0.contains("accepting_paused") } == (arguments.contains("--verbose") ? 1 : 0))
     }
 
-    /// Whether no thread of the process runs or wants to.
+    /// Whether no thread of the process is running or runnable.
     private static func isAsleep(_ process: Int32) -> Bool {
         let folder = "/proc/\(process)/task"
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return !threads.isEmpty
             && threads.allSatisfy { thread in
                 let text = try? String(contentsOfFile: "\(folder)/\(thread)/stat", encoding: .utf8)
-                // After the name in parentheses, which may hold anything.
+                // The text after the name in parentheses, which may contain anything.
                 return text?.split(separator: ")").last?.hasPrefix(" S") ?? true
             }
     }
@@ -380,7 +379,7 @@ struct ServeCommandTests {
         #expect(run.errors == ["error: \(name) is larger than the 16777216 bytes that are allowed"])
     }
 
-    // MARK: What to try
+    // MARK: Suggestions
 
     @Test func aCommandIsProposedAtATerminal() async throws {
         let run = try CommandRun(
@@ -475,9 +474,9 @@ struct ServeCommandTests {
         for line in run.errors { #expect(HostileText.flaws(in: line) == []) }
     }
 
-    // MARK: Why it does not start
+    // MARK: Failures to start
 
-    /// Nothing of the library, of the system's calls or of numbers for errors.
+    /// Expects nothing about the library, system calls or error numbers.
     private func expectForPeople(_ run: CommandRun, sourceLocation: SourceLocation = #_sourceLocation) {
         let text = run.errors.joined(separator: "\n")
         for word in ["errno", "bind(", "failedTo", "NIO", "Error.", "PusherMockServer", "Optional("] {
@@ -508,7 +507,7 @@ struct ServeCommandTests {
         expectForPeople(run)
     }
 
-    /// As root without the capability, or as anybody who has no privileges.
+    /// As root without the capability, or as any unprivileged user.
     @Test(
         .enabled(
             if: FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") || geteuid() != 0,

@@ -4,7 +4,7 @@ import Testing
 @testable import CommandKit
 @testable import PusherCommands
 
-/// What options, contexts and the environment say together.
+/// Combinations of options, contexts and the environment.
 struct SettingsTests {
     @Test(
         arguments: [

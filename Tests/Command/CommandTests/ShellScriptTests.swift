@@ -5,7 +5,7 @@ import Testing
 
 @testable import PusherCommands
 
-/// The shell without anybody at a terminal.
+/// The shell without a terminal.
 @Suite(.overSockets)
 struct ShellScriptTests {
     private func script(

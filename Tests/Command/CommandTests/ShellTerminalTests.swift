@@ -3,7 +3,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-/// The shell as somebody at a terminal sees it.
+/// The shell as a user at a terminal sees it.
 @Suite(.overSockets)
 struct ShellTerminalTests {
     private struct Scene {

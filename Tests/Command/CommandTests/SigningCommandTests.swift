@@ -87,7 +87,7 @@ struct SigningCommandTests {
         let byDefault = try run("webhook", "verify", "--signature", Self.signature, input: Self.body)
         #expect(await byDefault.status() == 65)
         #expect(byDefault.errors.contains { $0.contains("seconds ago") })
-        // The HMAC of nothing with the secret.
+        // The secret's HMAC of nothing.
         let nonsense = try CommandRun(
             [
                 "webhook", "verify", "--signature",

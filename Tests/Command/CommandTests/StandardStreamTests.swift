@@ -4,7 +4,7 @@ import PydioTestSupport
 import TestSupport
 import Testing
 
-/// What becomes of commands whose output cannot be written.
+/// Commands whose output cannot be written.
 @Suite(.overSockets)
 struct StandardStreamTests {
     private static let full = "error: standard output cannot be written: No space left on device"
@@ -52,13 +52,13 @@ struct StandardStreamTests {
         #expect(run.errors == ["error: standard output cannot be written: Bad file descriptor"])
     }
 
-    /// Nothing that is meant for standard error goes to a connection.
+    /// No text for standard error reaches a connection.
     @Test func aMissingStandardErrorIsNoTrouble() async throws {
         let run = try await run(["subscribe", "b", "--timeout", "2"], "<&- 2>&-")
         #expect(await run.status() == 0)
     }
 
-    /// One run against a server with one channel, which ends with the run.
+    /// Runs a command against a server with one channel, which ends with the run.
     private func run(_ arguments: [String], _ redirection: String) async throws -> CommandRun {
         let server = try await PusherMockServer.start()
         let environment = [

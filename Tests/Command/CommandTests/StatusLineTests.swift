@@ -7,10 +7,10 @@ import Testing
 
 @testable import CommandKit
 
-/// What somebody at a terminal is told to wait for.
+/// The line at a terminal that tells users what the command is waiting for.
 @Suite(.overSockets)
 struct StatusLineTests {
-    /// Takes connections, and never says a word.
+    /// Accepts connections, and never sends anything.
     private let silent = SocketServer { peer in
         while !peer.read().isEmpty {}
     }
@@ -94,7 +94,7 @@ struct StatusLineTests {
         #expect(await run.status() == 130)
     }
 
-    /// Progress takes the place of a wait, which goes on when that is over.
+    /// Progress replaces the line of a wait, which continues afterwards.
     @Test func afterATransferTheServerIsWaitedForAgain() async throws {
         let scene = try await MatrixScene()
         scene.server.on("GET", "v1/media/config", .json(#"{"m.upload.size":1000000}"#))
@@ -109,10 +109,10 @@ struct StatusLineTests {
         #expect(await run.status() == 130)
     }
 
-    /// Whatever reads the output may have the terminal, like `less`.
+    /// The reader of the output may own the terminal, like `less`.
     @Test func nothingIsDrawnWhileAReaderIsSlow() async throws {
         let scene = try await PydioScene()
-        // More than a pipe holds.
+        // More than a pipe can hold.
         for number in 0..<3000 { try scene.server.addFile("/a long name of a file, \(number)", []) }
         let run = try TerminalRun(
             "sh",
@@ -122,14 +122,14 @@ struct StatusLineTests {
                 CommandRun.executable.path,
             ], environment: scene.environment)
         #expect(await run.shows("begun"))
-        // It has been slow for longer than one that says so.
+        // It has been slow for longer than another command that reports a wait.
         let other = try self.run(["trigger", "a", "e", "x"])
         #expect(await other.shows("Waiting 2 s"))
         #expect(run.screen.lines.filter { !$0.isEmpty } == ["begun"])
         await scene.server.stop()
     }
 
-    /// Somebody else's login of the same account has its turn first.
+    /// Another login of the same account has its turn first.
     @Test func anotherCommandsLoginIsTheReason() async throws {
         let scene = try await PydioScene()
         let line = ["pydio", "workspaces", "--proxy", ""]
@@ -154,7 +154,7 @@ struct StatusLineTests {
                 attributes: [.posixPermissions: 0o600]))
     }
 
-    /// The time is up when the line would be drawn again.
+    /// The time limit ends when the line would be redrawn.
     @Test func nothingIsDrawnAfterTheError() async throws {
         let run = try run(["trigger", "a", "e", "x", "--timeout", "2"], columns: 200)
         #expect(await run.waits(for: "the answer of 127.0.0.1:\(silent.port)"))
@@ -171,7 +171,7 @@ struct StatusLineTests {
         let run = try run(arguments)
         #expect(await run.shows("publishing to"))
         try run.type("hello")
-        // It has waited for longer than one that says so.
+        // It has waited for longer than another command that reports a wait.
         let other = try self.run(["trigger", "a", "e", "x"])
         #expect(await other.shows("Waiting 2 s"))
         #expect(run.screen.lines.dropFirst() == ["hello"], "\(run.screen.lines)")
@@ -179,7 +179,7 @@ struct StatusLineTests {
 }
 
 extension TerminalRun {
-    /// Whether the line of a wait is drawn, however many seconds it tells: a busy machine may skip some.
+    /// Whether the line of a wait is drawn, with any number of seconds: a busy machine may skip some.
     fileprivate func waits(for what: String) async -> Bool {
         await shows { $0.lines.contains { $0.hasPrefix("Waiting ") && $0.contains(" s for \(what)") } }
     }

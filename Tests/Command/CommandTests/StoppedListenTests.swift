@@ -4,7 +4,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// Commands beside a `listen` that has the keys and is stopped, as by Ctrl-Z.
+/// Commands beside a `listen` that has the keys and was stopped, for example by Ctrl-Z.
 @Suite(.overSockets)
 struct StoppedListenTests {
     private func scene() async throws -> (scene: MatrixScene, listen: CommandRun) {

@@ -10,7 +10,7 @@ import Testing
 struct StreamFormTests {
     private static let options = ["--no-tls", "--host", "127.0.0.1", "--key", PusherMockServer.App.defaultKey]
 
-    /// What a run prints of events that come in this order.
+    /// Returns a run's output for events that come in this order.
     private func output(
         _ arguments: [String], command: String = "subscribe", of data: [String], event: String = "e"
     ) async throws -> CommandRun {

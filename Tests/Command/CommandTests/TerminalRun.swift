@@ -2,7 +2,7 @@ import Basics
 import Foundation
 import TestSupport
 
-/// One run of `pusher-cli`, or of a shell that runs it, at a terminal of its own.
+/// One run of `pusher-cli`, or of a shell that runs it, at its own terminal.
 final class TerminalRun: Sendable {
     struct NoTerminal: Error {}
 
@@ -16,15 +16,15 @@ final class TerminalRun: Sendable {
     private let state: Lock<State>
 
     /// - Parameters:
-    ///   - program: `pusher-cli` for nil.
-    ///   - isRead: Whether anybody takes what it writes; otherwise the screen stays empty.
+    ///   - program: The program to run; `nil` for `pusher-cli`.
+    ///   - isRead: Whether to read its output; otherwise the screen stays empty.
     init(
         _ program: String? = nil, _ arguments: [String], environment: [String: String] = [:], columns: Int = 80,
         isRead: Bool = true
     ) throws {
         let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         master = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // unlockpt and ptsname, which Swift does not see.
+        // unlockpt and ptsname, which are not visible in Swift.
         var (isLocked, number) = (Int32(0), Int32(0))
         guard ioctl(descriptor, 0x4004_5431, &isLocked) == 0, ioctl(descriptor, 0x8004_5430, &number) == 0 else {
             throw NoTerminal()
@@ -58,10 +58,10 @@ final class TerminalRun: Sendable {
         }
     }
 
-    /// Writes on the screen as another program would.
+    /// Writes to the screen like another program.
     func disturb(_ text: String) { state.withLock { $0.screen.feed(text.utf8) } }
 
-    /// Whether the terminal takes nothing more until somebody reads.
+    /// Whether the terminal accepts no more output until it is read.
     var isFull: Bool {
         var waiting = Int32(0)
         return ioctl(master.fileDescriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 3500
@@ -85,10 +85,10 @@ final class TerminalRun: Sendable {
         await eventually(within: .seconds(20)) { condition(self.screen) }
     }
 
-    /// Whether some line has the text in it.
+    /// Whether a line contains the text.
     func shows(_ text: String) async -> Bool { await shows { $0.lines.contains { $0.contains(text) } } }
 
-    /// Whether the last line reads so, with `|` where the cursor is.
+    /// Whether the last line equals `line`, with `|` at the cursor.
     func hasPrompt(_ line: String) async -> Bool {
         let text = line.replacing("|", with: "")
         let before = String(line.prefix { $0 != "|" })
@@ -102,14 +102,14 @@ final class TerminalRun: Sendable {
         String(text.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// By the screen's own rules.
+    /// Measures a text by the screen's own rules.
     private static func columns(_ text: String) -> Int {
         var screen = TerminalScreen(columns: .max / 2)
         screen.feed(text.utf8)
         return screen.cursor.column
     }
 
-    /// Whether single keys are read and nothing is echoed.
+    /// Whether single keys are read without echo.
     var isRaw: Bool {
         var settings = termios()
         return tcgetattr(master.fileDescriptor, &settings) == 0 && settings.c_lflag & tcflag_t(ICANON | ECHO) == 0

@@ -12,7 +12,7 @@ struct TrustOptionTests {
     private static let pin = "sha256//8Tn6zTR0lY5aoGyQMjrQR7dgAEMT+yTFiCp9LGFkYoI="
     private static let wrongPin = String(repeating: "0", count: 64)
 
-    /// A server with a certificate that only its key speaks for.
+    /// Runs `body` with a server whose certificate is trusted only through its key.
     private func withServer(_ body: (PusherMockServer, _ pin: String, [String]) async throws -> Void) async throws {
         let authority = try await CertificateAuthority()
         let leaf = try await authority.makeSelfSigned("DNS:other.example")

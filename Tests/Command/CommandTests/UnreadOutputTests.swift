@@ -3,10 +3,10 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-/// Commands whose output nobody reads. They wait for a reader, but end when they are asked to.
+/// Commands whose output is not read. They wait for a reader, but end on request.
 @Suite(.overSockets)
 struct UnreadOutputTests {
-    /// A pipe that the test holds open at both ends and never reads.
+    /// A pipe that the test keeps open at both ends and never reads.
     private final class UnreadPipe {
         let path = FileManager.default.temporaryDirectory.appending(path: "unread-\(UUID())").path
         let descriptor: Int32
@@ -40,7 +40,7 @@ struct UnreadOutputTests {
         await server.stop()
     }
 
-    /// Whether a pipe takes no more, so that its writer waits.
+    /// Whether a pipe is full, so that its writer waits.
     private static func isFull(_ descriptor: Int32) -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return poll(&wanted, 1, 0) == 0
@@ -57,7 +57,7 @@ struct UnreadOutputTests {
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func aSecondSignalEndsACommandAtOnce(signal: Int32) async throws {
         try await withBlockedCommand(["subscribe", "c"]) { run in
-            // Two that come at the same time count as one.
+            // Two simultaneous signals count as one.
             let hasEnded = await eventually {
                 run.signal(signal)
                 return !run.isRunning

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `matrix chat` in a real terminal at a real homeserver, with matrix-nio as the other person.
+/// `matrix chat` in a real terminal with a real homeserver, and matrix-nio as the other person.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(5)))
 struct ChatInTmuxTests {
-    /// Somebody in an encrypted room with a peer, before the chat is started.
+    /// A user in an encrypted room with a peer, before the chat starts.
     private struct Scene {
         let ann: CommandUser
         let nio: EncryptedPeer
@@ -22,7 +22,7 @@ struct ChatInTmuxTests {
             terminal = try await TmuxTerminal(environment: ann.environment)
         }
 
-        /// Starts the chat, and waits until both know each other's devices.
+        /// Starts the chat, and waits until both sides know each other's devices.
         func start(_ arguments: String = "") async throws {
             try await terminal.type("\(CommandOnHomeserverTests.command) matrix chat \(arguments)")
             try await terminal.press("Enter")
@@ -32,7 +32,7 @@ struct ChatInTmuxTests {
             #expect(await terminal.shows("hello from nio"))
         }
 
-        /// Those of the flood that are shown, from the top.
+        /// The visible numbers of the flood, from the top.
         var numbers: [Int] {
             get async {
                 await terminal.lines.compactMap { line in
@@ -63,7 +63,7 @@ struct ChatInTmuxTests {
         try await scene.say("hello, **nio**")
         let mine = try #require(await scene.nio.heard("hello, **nio**"))
         #expect(await scene.terminal.shows("hello, nio"))
-        // What the other does to it shows in its place.
+        // The other user's changes to it appear in its place.
         try await scene.nio.perform(
             "event", scene.roomId, "m.reaction",
             #"{"m.relates_to":{"rel_type":"m.annotation","event_id":"\#(mine)","key":"👍"}}"#)
@@ -76,11 +76,11 @@ struct ChatInTmuxTests {
                 + #""m.relates_to":{"rel_type":"m.replace","event_id":"\#(theirs)"}}"#)
         #expect(await scene.terminal.shows("no typo: the"))
         #expect(await scene.terminal.hides("teh"))
-        // The newest message is answered, then one's own is changed.
+        // The newest message gets a reply, then the user's own message is edited.
         try await scene.terminal.press("C-r")
         try await scene.say("I agree")
         let reply = try #require(await scene.nio.heard("I agree"))
-        // What has a reaction is known here as sent, and can be changed.
+        // A message with a reaction is known as sent here, and can be edited.
         try await scene.nio.perform(
             "event", scene.roomId, "m.reaction",
             #"{"m.relates_to":{"rel_type":"m.annotation","event_id":"\#(reply)","key":"🎉"}}"#)
@@ -89,7 +89,7 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.shows("I agree"))
         try await scene.say(", really")
         #expect(await scene.nio.heard("* I agree, really") != nil)
-        // A thread begins at the chosen message, and stays out of the room.
+        // A thread begins at the selected message, and its messages stay out of the room.
         try await scene.terminal.press("M-Up")
         try await scene.terminal.press("M-t")
         #expect(await scene.terminal.shows("Thread in"))
@@ -129,7 +129,7 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.shows("hello from nio"))
     }
 
-    /// Whatever the terminal does meanwhile, the last lines are right.
+    /// The last lines are right, whatever happens to the terminal meanwhile.
     @Test func aFloodWhileTheTerminalIsResized() async throws {
         let scene = try await Scene(Homeserver(.plain))
         try await scene.start()
@@ -143,10 +143,10 @@ struct ChatInTmuxTests {
         for number in 1...100 { _ = try await scene.nio.send("flood \(number)", to: scene.roomId) }
         try await resized
         #expect(await scene.terminal.shows("flood 100"))
-        // The newest messages stand one below the other, above the composer.
+        // The newest messages appear in order above the composer.
         let shown = await scene.numbers
         #expect(shown.count > 5 && shown == Array((101 - shown.count)...100))
-        // A page back and forth shows the same.
+        // A page back and forth shows the same lines.
         try await scene.terminal.press("PageUp")
         #expect(await eventually { await scene.numbers.last != 100 })
         try await scene.terminal.press("M-End")
@@ -164,7 +164,7 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.shows("while it was stopped"))
         try await scene.terminal.press("C-z")
         #expect(await scene.terminal.isLeft())
-        // In the background it stops itself, and `fg` goes on from there.
+        // In the background it stops itself, and `fg` continues it.
         let chat = try await scene.chat
         @Sendable func status() -> String? { try? String(contentsOfFile: "/proc/\(chat)/stat", encoding: .utf8) }
         @Sendable func isStopped() -> Bool { status()?.contains(") T ") == true }
@@ -177,17 +177,17 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.shows("while it was in the background"))
         try await scene.terminal.press("C-z")
         #expect(await scene.terminal.isLeft())
-        // The shell continues a stopped job that it tells to end; it ends without `fg`. A `wait` that follows at once could find the
-        // job still stopped, and would not wait.
+        // The shell continues a stopped job when terminating it, so the job ends without `fg`. An immediate `wait`
+        // might find the job still stopped, and would not wait.
         try await scene.say("kill %1")
         #expect(await eventually { status() == nil })
-        // Before its next prompt the shell says what became of the job: "Done" is status 0.
+        // Before its next prompt, the shell reports the job's end: "Done" means status 0.
         try await scene.terminal.press("Enter")
         #expect(await scene.terminal.shows("[1]+  Done "))
         #expect(await scene.terminal.isLeft())
     }
 
-    /// Nobody can undo it then, but the next command does.
+    /// Nothing can restore the terminal then, but the next command does.
     @Test func whenItIsKilledResetIsEnough() async throws {
         let scene = try await Scene(Homeserver(.plain))
         try await scene.start()

@@ -4,13 +4,13 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-/// `pusher-cli` at a real homeserver, with matrix-nio on the other side.
+/// `pusher-cli` with a real homeserver, and matrix-nio on the other side.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(2)))
 struct CommandOnHomeserverTests {
     static let command = ".build/debug/pusher-cli"
     private static let pusher = ["--key", "app-key", "--no-tls", "--host", "127.0.0.1", "--port"]
 
-    /// As after `matrix login`.
+    /// Logs in like `matrix login`.
     private func logIn(_ user: Homeserver.User, at homeserver: Homeserver) async throws -> URL {
         let client = MXRestClient(homeServer: try #require(URL(string: homeserver.url)))
         let credentials = try await client.login(parameters: [
@@ -108,7 +108,7 @@ struct CommandOnHomeserverTests {
         let listener = ann.command("listen", "--room", "Vault", "--json", "--count", "3", "--no-catch-up")
         try listener.start()
         #expect(await listener.waitFor { $0["to"] as? String == "running" })
-        // Its keys are asked for by those beside it.
+        // The commands beside it ask it for its keys.
         let beside = try #require(try await ann.output("send", "Vault", "beside", "--reply-to", theirs).first)
         #expect(await nio.hears(beside, "beside"))
         #expect(try await ann.output("messages", "Vault").contains { $0.contains("hello ann") })

@@ -4,7 +4,7 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-/// Encrypted rooms at a real homeserver: our sessions with each other, and with matrix-nio.
+/// Encrypted rooms on a real homeserver: our sessions with each other, and with matrix-nio.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(5)))
 struct EncryptedRoomTests {
     @Test func oursReadEachOther_alsoAfterRestarts() async throws {
@@ -61,7 +61,7 @@ struct EncryptedRoomTests {
         let clear = try await room.sendTextMessage("for everybody")
         #expect(await bob.hears(clear, "for everybody"))
         try await room.enableEncryption()
-        // No sync needs to say so before the next message.
+        // No sync needs to report it before the next message.
         let secret = try await room.sendTextMessage("for us")
         #expect(await bob.hears(secret, "for us"))
         #expect(bob.event(clear)?.isDecrypted == false && bob.event(secret)?.isDecrypted == true)
@@ -119,7 +119,7 @@ struct EncryptedRoomTests {
         #expect(await late.hears(second, "without nio"))
         #expect(await ann.hears(second, "without nio"))
         #expect(ann.event(second)?.wireContent["session_id"]?.string != session)
-        // The room's history is for all members to see, but its key is not given.
+        // All members can see the room's history, but do not get its key.
         #expect(await late.failsToRead(first))
     }
 
@@ -159,7 +159,7 @@ struct EncryptedRoomTests {
         try await #require(try ann.session.crypto).exportRoomKeys(withPassword: "secret words").write(to: ours)
         try await nio.perform("export", nios.path, "secret words")
 
-        // A second device of ann's knows nothing of what was said.
+        // A second device of ann knows nothing of the earlier messages.
         let second = try await EncryptedUser("ann", on: homeserver, as: ann.user)
         let sameRoom = try await second.room(room.roomId)
         let unread = try await sameRoom.event(withId: id)
@@ -190,7 +190,7 @@ struct EncryptedRoomTests {
         async let asked = compare(other.keyVerificationManager, begins: true)
         let (ours, theirs) = (try await shown, try await asked)
         #expect(ours == theirs && ours?.count == 7)
-        // The private keys follow, so that this one can sign, too.
+        // The private keys follow, so that this device can also sign.
         #expect(await eventually { other.crossSigning.state == .canCrossSign })
         let device = try #require(other.deviceEd25519Key)
         #expect(
@@ -219,9 +219,9 @@ struct EncryptedRoomTests {
         #expect(await eventually { (try? bobCrypto.trustLevel(forUser: ann.user.id))?.isVerified == true })
     }
 
-    /// Runs a verification whose user says yes to everything.
+    /// Runs a verification whose user confirms everything.
     ///
-    /// - Returns: The names of what was shown.
+    /// - Returns: The names of the emoji shown.
     private func compare(
         _ manager: MXKeyVerificationManager, begins: Bool, with userId: String? = nil, inRoom roomId: String? = nil
     ) async throws -> [String]? {

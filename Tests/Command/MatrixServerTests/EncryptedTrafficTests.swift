@@ -4,7 +4,7 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-/// Long exchanges with matrix-nio: restarts, keys that are used up, channels that are lost.
+/// Long exchanges with matrix-nio: restarts, exhausted keys, lost channels.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(5)))
 struct EncryptedTrafficTests {
     private let homeserver: Homeserver
@@ -20,9 +20,9 @@ struct EncryptedTrafficTests {
         try await nio.perform("join", roomId)
     }
 
-    /// One message each way.
+    /// Sends one message each way.
     ///
-    /// - Returns: Where they stand in their Megolm sessions.
+    /// - Returns: The places of the messages in their Megolm sessions.
     private func exchange(_ text: String) async throws -> [String] {
         let ours = try await ann.room(roomId).sendTextMessage("ours \(text)")
         #expect(await nio.hears(ours, "ours \(text)"))
@@ -70,7 +70,7 @@ struct EncryptedTrafficTests {
             }
             #expect(isRead, "\(number)")
         }
-        // Others have been uploaded.
+        // New keys have been uploaded.
         let isReplaced = await eventually {
             guard let given = try? await nio.perform("claim", ann.user.id, device, "51"),
                 let last = given["fallback"]?.split(separator: " ").last
@@ -86,11 +86,11 @@ struct EncryptedTrafficTests {
         try await nio.restart()
         let crypto = try #require(try ann.session.crypto)
         try crypto.discardOutboundGroupSessionForRoom(withRoomId: roomId)
-        // Its key comes by the channel that nio has not any more.
+        // Its key comes over the channel that nio has lost.
         let lost = try await ann.room(roomId).sendTextMessage("lost")
         #expect(await nio.failsToRead(lost))
         _ = try await nio.send("nio, by a new channel", to: roomId)
-        // nio says by a new channel that it could not read.
+        // Over a new channel, nio reports that it could not decrypt it.
         let isFound = await eventually {
             guard (try? crypto.discardOutboundGroupSessionForRoom(withRoomId: self.roomId)) != nil,
                 let next = try? await self.ann.room(self.roomId).sendTextMessage("found")
@@ -125,7 +125,7 @@ struct EncryptedTrafficTests {
         #expect(await ann.hears(first, "teh mill"))
         let event = try #require(ann.event(first))
 
-        // Theirs: what they relate to stands outside.
+        // The peer's events: their relations are outside of the encrypted content.
         let edit = """
             {"msgtype":"m.text","body":"* the mill","m.new_content":{"msgtype":"m.text","body":"the mill"},\
             "m.relates_to":{"rel_type":"m.replace","event_id":"\(first)"}}
@@ -143,7 +143,7 @@ struct EncryptedTrafficTests {
         #expect(await ann.hears(aside, "aside"))
         #expect(ann.event(aside)?.contentJSON["m.relates_to"]?["rel_type"]?.string == "m.thread")
 
-        // Ours.
+        // Our events.
         let reply = try await room.sendReply(to: event, text: "which one?")
         #expect(await nio.hears(reply) { ($0["body"] as? String)?.hasSuffix("which one?") == true })
         #expect(await ann.hears(reply, "which one?"))
@@ -163,7 +163,7 @@ struct EncryptedTrafficTests {
         try await room.redactEvent(answer)
         #expect(await nio.hearsRedaction(of: answer))
 
-        // What is redacted has no text left, and is not taken for what cannot be read.
+        // A redacted event has no text left, and does not count as undecryptable.
         try await nio.perform("redact", roomId, aside)
         let isRedacted = await eventually {
             guard let stored = try? room.storedMessages().first(where: { $0.eventId == aside }) else { return false }

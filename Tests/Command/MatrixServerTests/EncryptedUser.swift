@@ -6,7 +6,7 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-/// Somebody with a session of ours that encrypts, and what that has told.
+/// A user with an encrypting session of ours, and a record of its reports.
 final class EncryptedUser: Sendable {
     let user: Homeserver.User
     let log = LogLines()
@@ -15,7 +15,7 @@ final class EncryptedUser: Sendable {
     private let current = Lock<MXSession?>(nil)
     private let heard = Lock<[MXEvent]>([])
 
-    /// A new user, or another device of one.
+    /// Creates a user, or another device of an existing one.
     init(_ name: String, on homeserver: Homeserver, as user: Homeserver.User? = nil) async throws {
         self.user = if let user { user } else { try await homeserver.newUser(name) }
         folder = FileManager.default.temporaryDirectory.appending(path: "encrypted-\(UUID().uuidString)")
@@ -48,7 +48,7 @@ final class EncryptedUser: Sendable {
 
     func stop() throws { try session.close() }
 
-    /// As a new run of the program begins.
+    /// Restarts like a new run of the program.
     func restart() async throws {
         try stop()
         try await start()
@@ -67,7 +67,7 @@ final class EncryptedUser: Sendable {
         return try await room(roomId)
     }
 
-    /// A room that is encrypted from the start.
+    /// Creates a room that is encrypted from the start.
     func makeRoom(inviting users: String...) async throws -> MXRoom {
         let parameters = MXRoomCreationParameters()
         parameters.inviteArray = users
@@ -78,28 +78,28 @@ final class EncryptedUser: Sendable {
         return room
     }
 
-    /// The event that was heard, as it is known now.
+    /// Returns the current state of a received event.
     func event(_ id: String) -> MXEvent? { heard.withLock { heard in heard.last { $0.eventId == id } } }
 
-    /// Whether the message comes, and says this.
+    /// Waits for a message with this text.
     func hears(_ id: String, _ text: String) async -> Bool {
         await eventually { self.event(id)?.contentJSON["body"]?.string == text }
     }
 
-    /// Whether the message comes, and cannot be read for this cause.
+    /// Waits for a message that cannot be decrypted for this reason.
     func hears(_ id: String, _ error: MXDecryptionError) async -> Bool {
         await eventually { self.event(id)?.decryptionError == error }
     }
 
-    /// By which Megolm session a message went.
+    /// Returns the Megolm session of a message.
     ///
-    /// - Throws: If it is not heard, or not encrypted.
+    /// - Throws: If the message does not arrive, or is not encrypted.
     func megolmSession(of id: String) async throws -> String {
         _ = await eventually { self.event(id) != nil }
         return try #require(event(id)?.wireContent["session_id"]?.string)
     }
 
-    /// What this user thinks of a device.
+    /// Sets this user's verification of a device.
     func set(_ verification: MXDeviceVerification, _ device: String, of user: Homeserver.User) async throws {
         let crypto = try #require(try session.crypto)
         try await crypto.downloadKeys([user.id], forceDownload: true)
@@ -108,7 +108,7 @@ final class EncryptedUser: Sendable {
 }
 
 extension MXEvent {
-    /// Session and index of a Megolm message.
+    /// The session and index of a Megolm message.
     var megolmPlace: String? {
         guard let session = wireContent["session_id"]?.string, var text = wireContent["ciphertext"]?.string
         else { return nil }
@@ -124,7 +124,7 @@ extension MXEvent {
     }
 }
 
-/// matrix-nio as the other end: see Lab/matrix/encrypted.py.
+/// matrix-nio as the other side: see Lab/matrix/encrypted.py.
 final class EncryptedPeer: Sendable {
     let user: Homeserver.User
     private let homeserver: Homeserver
@@ -165,7 +165,7 @@ final class EncryptedPeer: Sendable {
         try await start()
     }
 
-    /// Does a command.
+    /// Performs a command.
     @discardableResult
     func perform(_ command: String...) async throws -> [String: String] {
         let program = program.withLock { $0 }
@@ -200,12 +200,12 @@ final class EncryptedPeer: Sendable {
 
     /// Sends a message.
     ///
-    /// - Returns: Its id.
+    /// - Returns: The ID of the message.
     func send(_ text: String, to roomId: String) async throws -> String {
         try #require(try await perform("send", roomId, text)["event_id"])
     }
 
-    /// Whether the message comes, was encrypted, and says this.
+    /// Waits for an encrypted message with this text.
     func hears(_ id: String, _ text: String, within bound: Duration = .seconds(60)) async -> Bool {
         let program = program.withLock { $0 }
         return await program.waitFor(within: bound) {
@@ -213,7 +213,7 @@ final class EncryptedPeer: Sendable {
         }
     }
 
-    /// Whether an event comes for which this holds, and could be decrypted.
+    /// Waits for an event that was decrypted and meets the condition.
     func hears(_ id: String, where condition: @Sendable ([String: Any]) -> Bool) async -> Bool {
         let program = program.withLock { $0 }
         return await program.waitFor {
@@ -222,13 +222,13 @@ final class EncryptedPeer: Sendable {
         }
     }
 
-    /// Whether the event is redacted.
+    /// Waits for the redaction of an event.
     func hearsRedaction(of id: String) async -> Bool {
         let program = program.withLock { $0 }
         return await program.waitFor { $0["event_id"] as? String == id && $0["type"] as? String == "redacted" }
     }
 
-    /// Whether it shows this to be compared.
+    /// Waits until it shows these emoji and numbers for comparison.
     func compares(_ emoji: [String], _ decimals: [Int]) async -> Bool {
         let program = program.withLock { $0 }
         return await program.waitFor {
@@ -237,7 +237,7 @@ final class EncryptedPeer: Sendable {
         }
     }
 
-    /// What it shows to be compared.
+    /// Returns the emoji it shows for comparison.
     func comparedEmoji() async -> [String]? {
         let program = program.withLock { $0 }
         let find: @Sendable () -> [String]? = {
@@ -248,7 +248,7 @@ final class EncryptedPeer: Sendable {
         return find()
     }
 
-    /// The id of a message that says this, when it comes; it was encrypted.
+    /// Waits for an encrypted message with this text, and returns its ID.
     func heard(_ text: String) async -> String? {
         let program = program.withLock { $0 }
         let find: @Sendable () -> String? = {
@@ -259,25 +259,24 @@ final class EncryptedPeer: Sendable {
         return find()
     }
 
-    /// Whether it has verified a device.
     func verifies() async -> Bool {
         let program = program.withLock { $0 }
         return await program.waitFor { $0["type"] as? String == "verified" }
     }
 
-    /// Whether another device gives it the key of a session.
+    /// Waits until another device gives it the key of a session.
     func receivesKey(of session: String) async -> Bool {
         let program = program.withLock { $0 }
         return await program.waitFor { $0["type"] as? String == "key" && $0["session_id"] as? String == session }
     }
 
-    /// Whether the message comes, and could be decrypted.
+    /// Waits for a message that it decrypts.
     func reads(_ id: String) async -> Bool {
         let program = program.withLock { $0 }
         return await program.waitFor { $0["event_id"] as? String == id && $0["decrypted"] as? Bool == true }
     }
 
-    /// Whether the message comes, and cannot be read.
+    /// Waits for a message that it cannot decrypt.
     func failsToRead(_ id: String) async -> Bool {
         let program = program.withLock { $0 }
         return await program.waitFor { $0["event_id"] as? String == id && $0["type"] as? String == "unreadable" }

@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A real homeserver that `make -C Lab matrix-test` has started.
+/// A real homeserver, started by `make -C Lab matrix-test`.
 struct Homeserver: Sendable {
-    /// How it is configured: `PROFILES` of Lab/matrix/homeserver.py.
+    /// A configuration: see `PROFILES` in Lab/matrix/homeserver.py.
     enum Profile: String {
-        /// No limits, tokens for a day.
+        /// No limits, tokens valid for a day.
         case plain
-        /// The same, and for tests that kill it: others leave it alone.
+        /// Like ``plain``, but for tests that kill the homeserver; other tests leave it alone.
         case mortal
-        /// Access tokens live for 15 seconds with a refresh token, for 4 without.
+        /// Access tokens valid for 15 seconds with a refresh token, for 4 without.
         case shortTokens = "short_tokens"
-        /// One message a second, three at once.
+        /// One message a second, with bursts of three.
         case limited
     }
 
@@ -28,7 +28,7 @@ struct Homeserver: Sendable {
         (self.url, self.folder) = (url, folder)
     }
 
-    /// One of a test's own, without limits; the test removes it.
+    /// Returns a test's own homeserver without limits; the test removes it.
     static func temporary() async throws -> Homeserver {
         let run = try await Program("Lab/matrix/homeserver", ["new"]).run()
         let description = try #require(run.objects.first, "no homeserver could be started")
@@ -55,7 +55,7 @@ struct Homeserver: Sendable {
         var id: String { "@\(name):hs.test" }
     }
 
-    /// A user whom no other test has.
+    /// Creates a user that no other test uses.
     func newUser(_ name: String = "user") async throws -> User {
         let user = User(
             name: "\(name)-\(UUID().uuidString.prefix(8).lowercased())", password: UUID().uuidString)
@@ -63,15 +63,15 @@ struct Homeserver: Sendable {
         return user
     }
 
-    // MARK: Life
+    // MARK: Lifetime
 
-    /// As if the machine had lost its power.
+    /// Kills it like a power failure.
     func kill() async throws { try await administer("kill") }
 
-    /// Starts it again after ``kill()``; it answers when this returns.
+    /// Restarts it after ``kill()``; it answers when this returns.
     func start() async throws { try await administer("start") }
 
-    /// Ends it, and deletes what it had.
+    /// Ends it, and deletes its data.
     func remove() async { try? await administer("remove") }
 
     private func administer(_ command: String, _ arguments: String...) async throws {
@@ -82,13 +82,13 @@ struct Homeserver: Sendable {
     // MARK: The other client
 
     enum Peer: String {
-        /// matrix-nio on vodozemac.
+        /// matrix-nio with vodozemac.
         case current = ""
-        /// An older one on libolm.
+        /// An older matrix-nio with libolm.
         case libolm
     }
 
-    /// matrix-nio, logged in as `user`: see Lab/matrix/peer.py.
+    /// Returns matrix-nio, logged in as `user`: see Lab/matrix/peer.py.
     func peer(_ user: User, kind: Peer = .current, _ arguments: String...) -> Program {
         Program(
             "Lab/matrix/peer", arguments,

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What the other tests of this target stand on.
+/// The basis of the other tests in this target.
 @Suite(.onHomeserver, .overSockets)
 struct HomeserverTests {
     private func versions(of homeserver: Homeserver) async throws -> [String] {

@@ -3,10 +3,10 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-/// Verification by code, and users whose identity changes: our client twice.
+/// Verification by code, and users with a changed identity, using two instances of our client.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(5)))
 struct IdentitiesOnHomeserverTests {
-    /// Reads the other side's code as a camera would.
+    /// Reads the other side's code like a camera.
     @Test func twoDevicesVerifyEachOtherByCode() async throws {
         let homeserver = try Homeserver(.plain)
         let first = try await EncryptedUser("ann", on: homeserver)
@@ -43,7 +43,7 @@ struct IdentitiesOnHomeserverTests {
             })
     }
 
-    /// - Returns: Whether a verification ends well.
+    /// - Returns: Whether the verification succeeds.
     private func run(
         _ changes: AsyncStream<MXKeyVerification>, _ act: @escaping @Sendable (MXKeyVerification) async throws -> Void
     ) async throws -> Bool {
@@ -79,7 +79,7 @@ struct IdentitiesOnHomeserverTests {
         await #expect { try await room.sendTextMessage("kept back") } throws: {
             ($0 as? MatrixError)?.code == .identityChanged
         }
-        // What the peer says is still read.
+        // The peer's messages are still decrypted.
         #expect(await ann.hears(try await same.sendTextMessage("it is me"), "it is me"))
 
         try crypto.acceptIdentity(ofUser: id)
@@ -88,7 +88,7 @@ struct IdentitiesOnHomeserverTests {
         #expect(await bob.hears(try await room.sendTextMessage("after"), "after"))
     }
 
-    /// Whoever may read what is said from now on is somebody else than before.
+    /// From now on, different people may read the messages.
     @Test func anotherVisibilityOfTheHistoryBeginsAnotherSession() async throws {
         let homeserver = try Homeserver(.plain)
         let (ann, nio, bob) = (

@@ -4,7 +4,7 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-/// Who gets the keys of a room, and who does not, as matrix-nio sees it.
+/// Recipients of a room's keys, as matrix-nio sees it.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(5)))
 struct KeyRecipientTests {
     private let homeserver: Homeserver
@@ -28,7 +28,7 @@ struct KeyRecipientTests {
         await eventually { room.state?.members.member(withUserId: user.id)?.membership == membership }
     }
 
-    /// Whether our client knows how many devices there are.
+    /// Whether our client knows this number of devices.
     private func knows(_ count: Int, devicesOf user: Homeserver.User) async throws -> Bool {
         let crypto = try #require(try ann.session.crypto)
         return await eventually {
@@ -59,7 +59,7 @@ struct KeyRecipientTests {
         let bob = try await EncryptedUser("bob", on: homeserver)
         let client = try ann.session.matrixRestClient
         var sessions = [try await session("among two")]
-        // Invited, he could have read: the room's history is for those who are invited, too.
+        // As an invited user, he could have read: invited users can also see the room's history.
         try await client.inviteUser(bob.user.id, toRoom: room.roomId)
         #expect(await waits(for: bob.user, .invite))
         #expect(try await session("while he is invited") == sessions[0])
@@ -86,7 +86,7 @@ struct KeyRecipientTests {
         let bob = try await EncryptedUser("bob", on: homeserver)
         try await ann.session.matrixRestClient.inviteUser(bob.user.id, toRoom: room.roomId)
         _ = try await bob.join(room.roomId)
-        // So that nio knows both.
+        // Makes both known to nio.
         #expect(await ann.hears(try await nio.send("to both", to: room.roomId), "to both"))
         try await nio.perform("block", ann.user.id, try ann.deviceId)
         try await nio.perform("discard", room.roomId)
@@ -109,12 +109,12 @@ struct KeyRecipientTests {
         #expect(await second.hears(next, "for both"))
     }
 
-    /// A second device of ann's is matrix-nio: both verify each other by hand.
+    /// matrix-nio is a second device of ann; both devices verify each other manually.
     @Test func ourOwnVerifiedDeviceIsGivenTheKeysThatItAsksFor() async throws {
         let id = try await room.sendTextMessage("before the second device")
         #expect(await nio.hears(id, "before the second device"))
         let second = try await EncryptedPeer("ann", on: homeserver, as: ann.user)
-        // Somebody says something, so that the devices know each other.
+        // A message makes the devices known to each other.
         #expect(try await knows(2, devicesOf: ann.user))
         let next = try await room.sendTextMessage("after it")
         #expect(await second.hears(next, "after it"))
@@ -122,12 +122,12 @@ struct KeyRecipientTests {
 
         try await second.perform("verify", ann.user.id, try ann.deviceId)
         try await second.perform("request", id)
-        // Unverified, it gets nothing; it is given the key when it is verified.
+        // It gets nothing while unverified, and the key once verified.
         try await ann.set(.verified, try second.deviceId, of: ann.user)
         #expect(await second.receivesKey(of: try await ann.megolmSession(of: id)))
     }
 
-    /// The other way round: what was said before ours existed is given by matrix-nio.
+    /// The other way round: matrix-nio gives us the messages' keys from before our device existed.
     @Test func aPeerThatHasVerifiedUsGivesUsTheKeysThatWeAskFor() async throws {
         let second = try await EncryptedPeer("ann", on: homeserver, as: ann.user)
         #expect(try await knows(2, devicesOf: ann.user))

@@ -4,7 +4,7 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-/// `kill -9` in the middle of encrypted traffic, KILLS times (20).
+/// `kill -9` in the middle of encrypted traffic, KILLS times (default 20).
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(15)))
 struct KilledCommandTests {
     private static let kills = ProcessInfo.processInfo.environment["KILLS"].flatMap(Int.init) ?? 20
@@ -21,8 +21,8 @@ struct KilledCommandTests {
         try await expect(ann, reads: theirs, in: room)
     }
 
-    /// Each message goes by a session of its own, whose key goes by a channel between devices: the peer drops a message whose
-    /// index in that channel it has seen.
+    /// Each message uses its own session, whose key is sent over a channel between the devices. The peer drops a
+    /// message whose index in that channel it has already seen.
     @Test func amongOursNothingIsLost_andNoIndexOfAChannelIsUsedTwice() async throws {
         let homeserver = try Homeserver(.plain)
         let ann = try await CommandUser("ann", on: homeserver)
@@ -50,10 +50,10 @@ struct KilledCommandTests {
         try await expect(ann, reads: theirs, in: id)
     }
 
-    /// Commands that are killed while the peer speaks.
+    /// Kills commands while the peer sends messages.
     ///
-    /// - Parameter say: Of the peer; returns the message's id.
-    /// - Returns: What was said, by ids.
+    /// - Parameter say: Sends a message of the peer and returns its ID.
+    /// - Returns: The sent texts by message ID.
     private func said(
         to ann: CommandUser, in room: String, by say: @escaping @Sendable (String) async throws -> String
     ) async throws -> [String: String] {
@@ -64,7 +64,7 @@ struct KilledCommandTests {
                 ? ann.command("send", room, "ann \(number)") : ann.command("listen", "--room", room, "--json")
             try program.start()
             async let sent = say("peer \(number)")
-            // The moment is the test's only choice.
+            // The test varies only this moment.
             try await Task.sleep(for: .milliseconds(.random(in: 0..<500)))
             program.kill()
             _ = try await program.end()
@@ -74,7 +74,7 @@ struct KilledCommandTests {
         return theirs
     }
 
-    /// Ids of what arrived of ours, each of it once.
+    /// Returns the IDs of our messages that arrived, each exactly once.
     private func sent(by ann: CommandUser, in room: String, _ homeserver: Homeserver) async throws -> [String] {
         let client = MXRestClient(homeServer: try #require(URL(string: homeserver.url)), options: .direct)
         _ = try await client.login(username: ann.user.name, password: ann.user.password)
@@ -94,7 +94,7 @@ struct KilledCommandTests {
         return ours.map(\.eventId)
     }
 
-    /// What arrived of theirs is readable here.
+    /// Expects that the peer's messages that arrived are readable here.
     private func expect(_ ann: CommandUser, reads theirs: [String: String], in room: String) async throws {
         let lines = try await ann.output("messages", room, "--limit", "\(3 * Self.kills + 20)", "--json")
         for (id, text) in theirs {

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A program of the repository's, with what it prints line by line.
+/// A program of the repository, with its output line by line.
 final class Program: Sendable {
     struct Run: Sendable {
         let status: Int32
@@ -28,7 +28,7 @@ final class Program: Sendable {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// - Parameter path: Counted from the repository's root.
+    /// - Parameter path: The path relative to the repository's root.
     init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) {
         self.path = Self.root.appending(path: path).path
         self.arguments = arguments
@@ -41,9 +41,9 @@ final class Program: Sendable {
         }
     }
 
-    /// Starts it, and returns at once. It is told to end when nothing refers to it any more.
+    /// Starts the program, and returns at once. The program is terminated once nothing refers to it anymore.
     ///
-    /// - Parameter takesInput: Whether ``write(_:)`` is called; otherwise there is none.
+    /// - Parameter takesInput: Whether to provide a standard input for ``write(_:)``.
     func start(takesInput: Bool = false) throws {
         let pipe = Pipe()
         let input = takesInput ? Pipe() : nil
@@ -62,13 +62,13 @@ final class Program: Sendable {
         }
     }
 
-    /// Gives it a line of JSON to read.
+    /// Writes a line of JSON to its input.
     func write(_ line: [String]) throws {
         let line = try JSONEncoder().encode(line) + Data("\n".utf8)
         try state.withLock { $0.input }?.write(contentsOf: line)
     }
 
-    /// Gives it all that it reads, from its start to its end.
+    /// Runs it from start to end with the whole text as its input.
     func run(reading text: String) async throws -> Run {
         try start(takesInput: true)
         let input = state.withLock { $0.input }
@@ -77,13 +77,11 @@ final class Program: Sendable {
         return try await end()
     }
 
-    /// There is nothing more to read.
     func endInput() throws { try state.withLock { $0.input.take() }?.close() }
 
-    /// As `kill -9` does.
+    /// Kills it like `kill -9`.
     func kill() { _ = state.withLock { state in state.process.map { Glibc.kill($0.id, SIGKILL) } } }
 
-    /// What it has printed so far.
     var output: [String] {
         String(decoding: state.withLock { $0.output }, as: UTF8.self).split(separator: "\n").map(String.init)
     }
@@ -97,7 +95,7 @@ final class Program: Sendable {
 
     private struct DidNotEnd: Error {}
 
-    /// What it printed, when it has ended.
+    /// Waits for its end, and returns its output.
     func end() async throws -> Run {
         guard await eventually({ self.state.withLock { $0.status != nil } }),
             let status = state.withLock({ $0.status })
@@ -105,7 +103,6 @@ final class Program: Sendable {
         return Run(status: status, output: output)
     }
 
-    /// From its start to its end.
     func run() async throws -> Run {
         try start()
         return try await end()

@@ -6,10 +6,10 @@ import Transport
 
 @testable import MatrixCommands
 
-/// Whether our push gateway understands what a real homeserver pushes.
+/// Our push gateway with the pushes of a real homeserver.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(2)))
 struct PushGatewayOnHomeserverTests {
-    /// What the homeserver answers to a call of the client-server protocol.
+    /// Returns the homeserver's answer to a call of the client-server protocol.
     private func call(
         _ homeserver: Homeserver, _ path: String, token: String? = nil, _ body: [String: Any]
     ) async throws -> [String: Any] {
@@ -44,7 +44,7 @@ struct PushGatewayOnHomeserverTests {
         #expect(try await homeserver.peer(bob, "join", room).run().status == 0)
         let sent = try await homeserver.peer(ann, "send", room, "good morning").run()
 
-        // Whether the invitation comes first is up to the homeserver: it may find it read.
+        // The homeserver decides whether the invitation comes first: it may find it already read.
         var reader = gateway.notifications.makeAsyncIterator()
         var message = await reader.next()
         while let other = message, other.type != "m.room.message" { message = await reader.next() }

@@ -51,7 +51,7 @@ struct RecoveryOnHomeserverTests {
         #expect(result.recovered.count == 4 && result.refused.isEmpty)
         #expect(new.crossSigning.state == .canCrossSign)
         let restoration = try await new.backup.restore()
-        // Keys that messages wait for were fetched one by one already.
+        // Keys of waiting messages have already been fetched one by one.
         #expect(restoration.total > 0 && restoration.damaged == 0)
         let session = try second.session
         let read = try await session.matrixRestClient.event(withId: id, inRoom: room.roomId)
@@ -65,7 +65,7 @@ struct RecoveryOnHomeserverTests {
                     == .verified
             })
 
-        // A new backup makes the stored key void, and a new recovery stores the new one.
+        // A new backup invalidates the stored key, and a new recovery stores the new one.
         let next = try await new.backup.createKeyBackupVersion(isReplacement: true)
         #expect(next != version)
         let nextKey = try await new.recoveryService.createRecovery(isReplacement: true)

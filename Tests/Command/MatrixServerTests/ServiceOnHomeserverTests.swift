@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Two users through every method of the service.
+/// Two users of every method of the service.
 @MainActor
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(2)))
 struct ServiceOnHomeserverTests {
@@ -72,7 +72,7 @@ struct ServiceOnHomeserverTests {
             bob.message(id)?.content == .text("Hello **world**", html: "Hello <strong>world</strong>")
             && bob.message(id)?.sender.id == ann.user.id && bob.message(id)?.isOwn == false
         table.show("sendMessage", "bob is told, with HTML of the Markdown", isRight)
-        // The invitation may count too.
+        // The invitation may also count.
         #expect(await bob.sees { ($0.rooms.last { $0.id == roomId }?.unreadCount ?? 0) > 0 })
         try await bob.service.markRoomAsRead(roomId: roomId)
         #expect(await bob.sees { $0.rooms.last { $0.id == roomId }?.unreadCount == 0 })
@@ -194,7 +194,7 @@ struct ServiceOnHomeserverTests {
         #expect(ann.service.userId == ann.user.id)
         #expect(try await ann.service.getRoomMessages(roomId: direct, limit: 9).map(\.body) == ["while you were away"])
         try await ann.service.startSync()
-        // A first sync is history, and tells of no single message.
+        // A first sync is history, and reports no single message.
         table.show(
             "restoreSession", "ann's messages are there, the next comes live: no full sync",
             await ann.sees { isRestored && $0.message(id) != nil })
@@ -209,7 +209,7 @@ struct ServiceOnHomeserverTests {
         await #expect { _ = try await old.whoAmI() } throws: { ($0 as? MXError)?.errcode == "M_UNKNOWN_TOKEN" }
         let isForgotten = try await ann.service.restoreSession() == false
         table.show("logout", "the token is dead, nothing is kept", isForgotten && ann.accessToken == nil)
-        // Bob's token dies elsewhere; he can log out nevertheless.
+        // Bob's token is invalidated elsewhere; he can still log out.
         let dead = try #require(bob.accessToken)
         try await MXRestClient(
             credentials: MXCredentials(homeServer: bob.homeserver.url, userId: bob.user.id, accessToken: dead),

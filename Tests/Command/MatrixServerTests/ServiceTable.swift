@@ -1,7 +1,7 @@
 import Basics
 import Testing
 
-/// What of the service's methods was seen to work on a real homeserver.
+/// The service's methods that were seen to work on a real homeserver.
 struct ServiceTable {
     private static let methods = [
         "initialize", "login", "loginWithPassword", "restoreSession", "logout", "startSync", "stopSync", "createRoom",
@@ -12,7 +12,7 @@ struct ServiceTable {
 
     private var shown: [String: String] = [:]
 
-    /// - Parameter isShown: What both users see now.
+    /// - Parameter isShown: Whether both users see the effect.
     mutating func show(_ method: String, _ what: String, _ isShown: Bool) {
         #expect(Self.methods.contains(method))
         #expect(isShown, "\(method): \(what)")
@@ -20,7 +20,7 @@ struct ServiceTable {
         shown[method] = what
     }
 
-    /// Prints it, and says whether nothing is missing.
+    /// Prints the table, and returns whether it is complete.
     func isComplete() -> Bool {
         print("The service on a homeserver: \(shown.count) of \(Self.methods.count) methods shown")
         for method in Self.methods {

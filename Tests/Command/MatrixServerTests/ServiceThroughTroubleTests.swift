@@ -8,11 +8,11 @@ import Testing
 @testable import CommandKit
 @testable import MatrixCommands
 
-/// Services whose homeserver is difficult: tokens that expire, limits, gaps, its own death.
+/// Services with a difficult homeserver: expiring tokens, limits, gaps, crashes.
 @MainActor
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(3)))
 struct ServiceThroughTroubleTests {
-    /// Two who are in a room that the first has made.
+    /// Returns two users in a room that the first one created.
     private func pair(
         _ homeserver: Homeserver, _ change: (inout MXSessionOptions) -> Void = { _ in }
     ) async throws -> (ann: ServiceUser, bob: ServiceUser, roomId: String) {
@@ -93,7 +93,7 @@ struct ServiceThroughTroubleTests {
         let token = try await elsewhere.login(parameters: login)
         try await ann.service.login(novaUserId: ann.user.id, accessToken: token.accessToken ?? "")
         try await ann.service.startSync()
-        // Lives for four seconds; the poll that is under way then may go on for longer.
+        // The token lives for four seconds; a pending poll may last longer.
         #expect(await ServiceUser.dies(token.accessToken, of: homeserver.url))
         await #expect(throws: MatrixServiceError.notLoggedIn) {
             _ = try await ann.service.sendMessage(roomId: roomId, content: "too late")
@@ -164,7 +164,7 @@ struct ServiceThroughTroubleTests {
             pushKey: "key", kind: .http, appId: "org.example", appDisplayName: "Example", deviceDisplayName: "Test",
             profileTag: "tag", lang: "en", data: ["url": gateway.url], append: false)
         #expect(try await client.pushers().map(\.pushKey) == ["key"])
-        // A phone that is in use is not pushed to.
+        // A phone in use gets no pushes.
         try await bob.service.stopSync()
         let id = try await ann.service.sendMessage(roomId: roomId, content: "wake up")
         var reader = gateway.notifications.makeAsyncIterator()

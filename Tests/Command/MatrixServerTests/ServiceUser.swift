@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Somebody with a service, and what that has told them.
+/// A user with a service, and a record of its reports.
 @MainActor
 final class ServiceUser {
     let user: Homeserver.User
@@ -45,14 +45,14 @@ final class ServiceUser {
         try await service.initialize(homeserverURL: homeserver.url, sessionPath: folder.path)
     }
 
-    /// Logged in with the password, and in sync.
+    /// Logs in with the password, and starts syncing.
     func start() async throws {
         try await initialize()
         try await service.loginWithPassword(username: user.name, password: user.password)
         try await service.startSync()
     }
 
-    /// As a new run of the program begins: with what is in the folder.
+    /// Restarts like a new run of the program, with the data in the folder.
     func restart() async throws -> Bool {
         service.session?.close()
         service = MXMatrixService(clientOptions: .direct)
@@ -61,28 +61,27 @@ final class ServiceUser {
         return try await service.restoreSession()
     }
 
-    /// Waits for what the service tells.
+    /// Waits until the service's reports meet a condition.
     func sees(_ condition: @escaping @MainActor (ServiceUser) -> Bool) async -> Bool {
         await eventually { await condition(self) }
     }
 
-    /// Waits until the homeserver takes an access token no more.
+    /// Waits until the homeserver rejects an access token.
     static func dies(_ token: String?, of homeserver: String) async -> Bool {
         let client = MXRestClient(
             credentials: MXCredentials(homeServer: homeserver, userId: nil, accessToken: token), options: .direct)
         return await eventually { (try? await client.whoAmI()) == nil }
     }
 
-    /// The newest of what was told of a message.
+    /// Returns the newest reported version of a message.
     func message(_ id: String) -> MatrixMessage? { messages.last { $0.id == id } }
 
-    /// A room that another has made is joined.
     func join(_ roomId: String) async throws {
         #expect(await sees { $0.service.session?.room(withRoomId: roomId) != nil })
         #expect(try await service.joinRoom(roomIdOrAlias: roomId) == roomId)
     }
 
-    /// As the credentials file has it.
+    /// The access token in the credentials file.
     var accessToken: String? {
         let data = try? Data(contentsOf: folder.appending(path: "credentials.json"))
         return data.flatMap { try? JSONDecoder().decode(MXCredentials.self, from: $0) }?.accessToken
@@ -90,7 +89,7 @@ final class ServiceUser {
 }
 
 extension MXRestClientOptions {
-    /// Past any proxy of the environment's.
+    /// Options that bypass any proxy of the environment.
     static var direct: MXRestClientOptions {
         var options = MXRestClientOptions()
         options.proxy = ""

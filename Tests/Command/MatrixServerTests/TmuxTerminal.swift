@@ -3,15 +3,15 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A terminal of tmux, on a server of its own, in which a shell runs.
+/// A terminal of tmux with a shell, on a separate tmux server.
 final class TmuxTerminal: Sendable {
     private let name = "test-\(UUID().uuidString)"
 
-    /// - Parameter environment: What the shell has beside what the tests have.
+    /// - Parameter environment: Variables for the shell, in addition to those of the tests.
     init(columns: Int = 110, rows: Int = 30, environment: [String: String]) async throws {
         var arguments = ["-f", "/dev/null", "new-session", "-d", "-x", "\(columns)", "-y", "\(rows)"]
         for (name, value) in environment { arguments += ["-e", "\(name)=\(value)"] }
-        // A prompt that a test can wait for, and no history that it would write.
+        // A prompt that a test can wait for, and no history file.
         try await tmux(arguments + ["env PS1='ready> ' HISTFILE= LC_ALL=C.UTF-8 bash --norc --noprofile"])
     }
 
@@ -28,7 +28,7 @@ final class TmuxTerminal: Sendable {
         return outcome.text
     }
 
-    /// Types a line, as letters.
+    /// Types a line as letters.
     func type(_ text: String) async throws { try await tmux(["send-keys", "-t", "0", "-l", text]) }
 
     /// Presses keys: `Enter`, `C-c`, `M-t`, `PageUp`.
@@ -45,23 +45,23 @@ final class TmuxTerminal: Sendable {
         }
     }
 
-    /// Of the pane, such as `#{alternate_on}`.
+    /// Returns a value of the pane, such as `#{alternate_on}`.
     func value(_ format: String) async -> String {
         ((try? await tmux(["display-message", "-p", "-t", "0", format])) ?? "")
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Waits until a line has this in it.
+    /// Waits until a line contains the text.
     func shows(_ text: String) async -> Bool {
         await becomes("not there: \(text)") { await $0.lines.contains { $0.contains(text) } }
     }
 
-    /// Waits until no line has this in it.
+    /// Waits until no line contains the text.
     func hides(_ text: String) async -> Bool {
         await becomes("still there: \(text)") { await !$0.lines.contains { $0.contains(text) } }
     }
 
-    /// Waits until the shell has the terminal again, as it was before.
+    /// Waits until the shell has the terminal back in its earlier state.
     func isLeft() async -> Bool {
         await becomes("not left") {
             guard await $0.value("#{alternate_on} #{cursor_flag} #{mouse_any_flag}") == "0 1 0" else { return false }
@@ -69,8 +69,8 @@ final class TmuxTerminal: Sendable {
         }
     }
 
-    /// - Parameter otherwise: Is printed with what the terminal shows if it does not become so: a test that fails elsewhere is
-    ///   understood by that only.
+    /// - Parameter otherwise: A text to print with the terminal's content on failure, which is the only way to
+    ///   understand a test that fails elsewhere.
     private func becomes(_ otherwise: String, _ condition: @Sendable (TmuxTerminal) async -> Bool) async -> Bool {
         let isSo = await eventually { await condition(self) }
         if !isSo { print("\(otherwise)\n\(await lines.map { "| \($0)" }.joined(separator: "\n"))") }

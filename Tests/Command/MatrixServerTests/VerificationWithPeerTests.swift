@@ -3,7 +3,7 @@ import MatrixSDK
 import TestSupport
 import Testing
 
-/// Verification by emoji with matrix-nio on libolm, which knows no requests.
+/// Verification by emoji with matrix-nio on libolm, which does not support requests.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(5)))
 struct VerificationWithPeerTests {
     @Test(arguments: [true, false]) func eitherSideMayStart(isStartedByPeer: Bool) async throws {
@@ -12,7 +12,7 @@ struct VerificationWithPeerTests {
         let nio = try await EncryptedPeer("nio", on: homeserver, kind: .libolm)
         let room = try await ann.makeRoom(inviting: nio.user.id)
         try await nio.perform("join", room.roomId)
-        // From then on they know each other's devices.
+        // From then on, they know each other's devices.
         #expect(await ann.hears(try await nio.send("hello", to: room.roomId), "hello"))
         #expect(await nio.hears(try await room.sendTextMessage("hello, too"), "hello, too"))
 

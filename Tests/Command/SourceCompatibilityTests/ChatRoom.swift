@@ -1,12 +1,12 @@
 import PusherSwift
 
-// Written as programs for versions 5 to 10 of the library are: plain classes, no Sendable, no async.
+// Written like programs for versions 5 to 10 of the library: plain classes, no Sendable, no async.
 
-/// A program with a delegate, an authorizer of its own and every kind of binding.
+/// A program with a delegate, its own authorizer and every kind of binding.
 class ChatRoom: PusherDelegate {
     let pusher: Pusher
     var transcript: [String] = []
-    /// Where callbacks run and `transcript` lives; the main queue of a program with a run loop.
+    /// The queue of the callbacks and of `transcript`; in a program with a run loop, the main queue.
     let queue = DispatchQueue(label: "chat-room")
 
     init(authMethod: AuthMethod, host: String, port: Int) {
@@ -98,7 +98,7 @@ class ChatRoom: PusherDelegate {
     }
 }
 
-/// Signs with the application's server over a request of its own.
+/// Signs with the application's server through its own request.
 class RequestBuilder: AuthRequestBuilderProtocol {
     let url: String
 
@@ -117,7 +117,7 @@ class RequestBuilder: AuthRequestBuilderProtocol {
     }
 }
 
-/// Signs in some other way.
+/// Signs in another way.
 class AnswerBook: Authorizer {
     var answers: [String: PusherAuth] = [:]
     var asked: [String] = []
@@ -130,7 +130,7 @@ class AnswerBook: Authorizer {
     }
 }
 
-/// Whoever switches over what a channel is.
+/// Switches over the type of a channel.
 func describe(_ channel: PusherChannel) -> String {
     switch channel.type {
     case .private: return "private"

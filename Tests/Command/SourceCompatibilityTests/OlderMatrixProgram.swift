@@ -1,9 +1,9 @@
 import PydioSDK
 import SwiftMatrixSDK
 
-// Written as programs for Matrix's iOS SDK and Pydio's are: nothing is Sendable, nothing async.
+// Written like programs for the iOS SDKs of Matrix and Pydio: nothing is Sendable, nothing async.
 
-/// Logs in, lists rooms and makes one.
+/// Logs in, lists rooms and creates one.
 class MatrixProgram: MXSessionDelegate, MXRoomListDataFetcherDelegate {
     var session: MXSession?
     var roomListDataFetcher: MXRoomListDataFetcher?
@@ -58,7 +58,7 @@ class MatrixProgram: MXSessionDelegate, MXRoomListDataFetcherDelegate {
     }
 }
 
-/// What to do after a failure, in both ways in which an older program asks.
+/// The handling of a failure, in both forms that older programs use.
 func needsCaptcha(_ error: PydioError) -> (Bool, Bool) {
     let number = (error as NSError).code
     return (

@@ -2,7 +2,7 @@ import PydioSDK
 import SwiftMatrixSDK
 import Testing
 
-/// What programs for Matrix's iOS SDK and Pydio's ask for is there; MatrixSDKTests shows what it does.
+/// The API that programs for the iOS SDKs of Matrix and Pydio use exists; MatrixSDKTests covers its behaviour.
 struct OlderMatrixProgramTests {
     @MainActor
     @Test func aProgramWithoutALoginIsToldSo() async throws {

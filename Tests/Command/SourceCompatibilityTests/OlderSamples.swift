@@ -1,7 +1,7 @@
 import PusherSwift
 
-// The samples of the older library's documents that read otherwise in Swift 6 mode, as they stood there. Their other
-// forms are in PusherSwiftTests/OlderSamplesTests.swift, and both are in the article on older versions.
+// The samples of the older library's documents that differ in Swift 6 mode, in their original form. Their other forms
+// are in PusherSwiftTests/OlderSamplesTests.swift. The article on older versions contains both.
 
 class AuthRequestBuilder: AuthRequestBuilderProtocol {
     func requestFor(socketID: String, channelName: String) -> URLRequest? {
@@ -43,7 +43,7 @@ func limitReconnects(_ pusher: Pusher) -> Double? {
     return gap
 }
 
-/// As version 5 shows how to read data.
+/// Reads data as in version 5's documentation.
 func prices(in channel: PusherChannel, _ heard: @escaping (String, Int) -> Void) {
     let _ = channel.bind(
         eventName: "new-price",

@@ -3,7 +3,7 @@ import PusherSwift
 import TestSupport
 import Testing
 
-/// Programs for older versions compile, run, and see what they saw there.
+/// Programs for older versions compile, run, and get the same results as before.
 @Suite(.overSockets)
 struct SourceCompatibilityTests {
     private func withRoom(

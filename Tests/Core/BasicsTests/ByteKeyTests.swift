@@ -2,7 +2,7 @@ import Basics
 import Testing
 
 struct ByteKeyTests {
-    /// Equal as `String`s, and different names to every peer.
+    /// Equal as `String`s, but different names to every peer.
     private static let composed = "\u{E9}"
     private static let decomposed = "e\u{301}"
 

@@ -58,7 +58,7 @@ struct DeadlinesTests {
         #expect(drain(&deadlines) == ["a"])
     }
 
-    /// Whatever is done in whatever order, it is like a list that is sorted by deadline, then by order of arrival.
+    /// In any order of operations, it behaves like a list sorted by deadline, then by order of arrival.
     @Test(arguments: 0..<50 as Range<UInt64>)
     func itIsASortedList(seed: UInt64) {
         var random = JitterGenerator(seed: seed)

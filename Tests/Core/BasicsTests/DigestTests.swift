@@ -1,7 +1,7 @@
 import Basics
 import Testing
 
-/// Against the vectors of RFC 1321, FIPS 180 and RFC 4231.
+/// Digests and MACs against the vectors of RFC 1321, FIPS 180 and RFC 4231.
 struct DigestTests {
     @Test func digestsAreThoseOfTheStandards() {
         #expect(Digest.md5(Array("abc".utf8)).hexadecimal == "900150983cd24fb0d6963f7d28e17f72")
@@ -20,7 +20,7 @@ struct DigestTests {
                 Array(repeating: 0xAA, count: 131), "Test Using Larger Than Block-Size Key - Hash Key First",
                 "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
             ),
-            // The key of the call before must not count.
+            // The key of the previous call must not count.
             ([], "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
         ] as [([UInt8], String, String)])
     func signaturesAreThoseOfTheRFC(key: [UInt8], message: String, expected: String) {

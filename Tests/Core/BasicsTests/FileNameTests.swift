@@ -2,7 +2,7 @@ import Testing
 
 @testable import Basics
 
-/// Names that servers give to files, and what becomes of them on this side.
+/// File names from servers, and the local names they become.
 struct FileNameTests {
     @Test(
         arguments: [
@@ -12,10 +12,10 @@ struct FileNameTests {
             (#"attachment; x="a; filename=b"; filename=a.txt"#, "a.txt"),
             (#"attachment; filename="a;b.txt""#, "a;b.txt"), (#"attachment; filename="a\"b\\"#, "a\"b"),
             (#"attachment; filename="a\"b.txt"; x=y"#, "a\"b.txt"),
-            // Folders that were sent without escapes, and with them.
+            // Folders, sent with and without escapes.
             (#"attachment; filename="C:\dir\a.txt""#, "a.txt"), (#"attachment; filename="C:\\dir\\a.txt""#, "a.txt"),
             (#"attachment; filename="a.txt" junk; x=y"#, "a.txt"),
-            // The first of two; the extended form before the other, wherever it stands, if it can be read.
+            // The first of two counts. A readable extended form takes precedence, wherever it stands.
             ("attachment; filename=a.txt; filename=b.txt", "a.txt"),
             ("attachment; filename=b.txt; filename*=UTF-8''%E2%98%83.txt", "☃.txt"),
             ("attachment; filename*=utf-8'en'a.txt; filename=b.txt", "a.txt"),

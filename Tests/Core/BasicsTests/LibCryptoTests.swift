@@ -5,10 +5,10 @@ import Testing
 @testable import Transport
 
 struct LibCryptoTests {
-    /// As the I/O thread does, that is still in a handshake while another thread calls `exit`.
+    /// Like the I/O thread, which may still be in a handshake while another thread calls `exit`.
     @Test func libcryptoCanBeUsedWhileTheProcessExits() async {
         await #expect(processExitsWith: .exitCode(7)) {
-            // Runs after whatever libcrypto registers later.
+            // Runs after the handlers that libcrypto registers later.
             atexit {
                 guard ClientHandshake.accept(key: "dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" else {
                     _exit(1)

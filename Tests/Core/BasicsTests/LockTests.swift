@@ -12,7 +12,7 @@ struct LockTests {
                 }
             }
             let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-            // In an exit test, every line is that of its macro.
+            // In an exit test, every line number is that of its macro.
             let place = #/BasicsTests/LockTests.swift:\d+/#
             #expect(text.contains(/this thread took the lock at BasicsTests\/LockTests.swift:\d+ and still holds it/))
             #expect(text.ranges(of: place).count >= 2, "\(text)")

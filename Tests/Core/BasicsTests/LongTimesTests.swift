@@ -1,7 +1,7 @@
 import Basics
 import Testing
 
-/// A time of any length may be given; none ends the process.
+/// Durations of any length are accepted; none ends the process.
 struct LongTimesTests {
     @Test(arguments: [
         (Duration.seconds(1e20), Int64.max), (.seconds(-1e20), .min), (.seconds(Int64.max), .max),

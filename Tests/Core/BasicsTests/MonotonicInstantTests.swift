@@ -12,7 +12,7 @@ struct MonotonicInstantTests {
             (MonotonicInstant(nanoseconds: 5) + .nanoseconds(7)) - MonotonicInstant(nanoseconds: 2) == .nanoseconds(10))
     }
 
-    /// 292 years are 9,223,372,036 seconds and a part of the next.
+    /// 292 years are 9,223,372,036 seconds and a fraction.
     @Test(
         arguments: [
             (.zero, 0), (.nanoseconds(1), 1), (.nanoseconds(-1), -1), (.milliseconds(1500), 1_500_000_000),

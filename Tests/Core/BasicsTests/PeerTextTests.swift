@@ -50,7 +50,7 @@ struct PeerTextTests {
         #expect(PeerText(text.replacing("S", with: HostileText.signature)).description == line)
     }
 
-    /// Those that were blanked before it make room for it.
+    /// Characters blanked earlier make room for it.
     @Test(arguments: [0, 1, 2, 20], [1, 2, 63, 64])
     func noPartOfASignatureIsLeftAtTheEnd(signatures: Int, room: Int) {
         let text =
@@ -70,7 +70,7 @@ struct PeerTextTests {
         #expect(PeerText("--" + HostileText.signature).line(limit: 3) == "--…")
     }
 
-    /// Peers decide how long their texts are.
+    /// Peers decide the length of their texts.
     @Test func aLineCostsTheSameHoweverLongTheTextIs() {
         let text = PeerText(String(repeating: "é", count: 200_000))
         let (line, all) = (cpuTime { _ = text.line() }, cpuTime { _ = text.escaped })

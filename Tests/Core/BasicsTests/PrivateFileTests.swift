@@ -146,7 +146,7 @@ struct PrivateFileTests {
         }
     }
 
-    // MARK: What goes wrong meanwhile
+    // MARK: Failures meanwhile
 
     @Test func aWriterThatIsKilledLeavesTheOldDataOrTheNew() async throws {
         try await inFolder {
@@ -175,7 +175,7 @@ struct PrivateFileTests {
         }
     }
 
-    /// A draft of one that lives is left alone.
+    /// The draft of a live process is left alone.
     @Test func theNextWriterRemovesTheDraftsOfThoseWhoWereKilled() async throws {
         try await inFolder {
             let (dead, live) = (".\(UUID().uuidString).draft", ".\(UUID().uuidString).draft")

@@ -13,7 +13,7 @@ struct QueueTests {
     @Test func elementsComeOutInOrder() {
         var queue = Queue<Int>()
         var (last, next) = (0, 1)
-        // More come than go, and then more go than come.
+        // More elements come than go, then more go than come.
         for (coming, going) in [(700, 300), (100, 400), (1, 1), (5, 100)] {
             for _ in 0..<coming {
                 last += 1

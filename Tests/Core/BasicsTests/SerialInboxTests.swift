@@ -40,7 +40,7 @@ struct SerialInboxTests {
         #expect(isOurs)
     }
 
-    /// Whoever begins may be slow to take the first.
+    /// The thread that begins may be slow to take the first element.
     @Test func untilTheFirstIsTakenNobodyElseBegins() {
         var inbox = SerialInbox<Int>()
         for number in 1...2 {
@@ -67,7 +67,7 @@ struct SerialInboxTests {
         #expect(isOurs)
     }
 
-    /// Whatever the threads do, one at a time hands on, and everything comes once, in the order of each thread.
+    /// In any interleaving, one thread at a time hands on, and each element comes once, in the order of its thread.
     @Test func manyThreadsHandOnOneAtATime() {
         struct State {
             var inbox = SerialInbox<(thread: Int, number: Int)>()
@@ -96,7 +96,7 @@ struct SerialInboxTests {
         #expect(state.withLock { $0.last } == [Int](repeating: 2000, count: 8))
     }
 
-    /// What was handed on can have a reference to whoever owns the inbox.
+    /// A handed-on value can have a reference to the inbox's owner.
     @Test func whatWasTakenIsLetGoOf() {
         final class Object: Sendable {}
         var inbox = SerialInbox<Object>()

@@ -5,10 +5,11 @@ import Transport
 
 @testable import CurlTransport
 
-/// libcurl keeps addresses, by default for a minute. A server that has moved must be found sooner.
+/// libcurl caches addresses, by default for a minute. A server that has moved must be found sooner.
 @Suite(.overSockets)
 struct AddressCacheTests {
-    /// `*.localhost` is 127.0.0.1, where the server is; the cache is told another address, as of a server that has moved.
+    /// `*.localhost` is 127.0.0.1, where the server is. The cache holds another address, like that of a server that has
+    /// moved.
     @Test func aServerThatHasMovedIsFoundAgain() async throws {
         let server = SocketServer { _ in }
         let url = "http://moved.localhost:\(server.port)/"
@@ -17,7 +18,7 @@ struct AddressCacheTests {
         #expect(await eventually(within: .seconds(30)) { (try? await connect(to: url)) == CURLE_OK })
     }
 
-    /// - Parameter entry: For the cache, as if a name server had answered; `+` lets it age.
+    /// - Parameter entry: A cache entry, as if a name server had answered; with `+`, it ages.
     @NetworkActor
     private func connect(to url: String, pretending entry: String? = nil) async throws -> CURLcode {
         let handle = try EasyHandle(url: url, options: NetworkOptions(proxy: ""))

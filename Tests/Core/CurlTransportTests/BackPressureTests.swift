@@ -6,7 +6,7 @@ import Testing
 
 @testable import Transport
 
-/// What happens while one side does not read.
+/// Behavior while one side does not read.
 @Suite(.overSockets)
 struct BackPressureTests {
     @Test(arguments: [false, true])
@@ -19,7 +19,7 @@ struct BackPressureTests {
         connection.send(String(repeating: "x", count: 8_000_000))  // more than the sockets hold
         for number in 0..<200 {
             connection.send("\(number)" + String(repeating: "y", count: 10_000))
-            await connection.turn()  // a write is tried between two sends
+            await connection.turn()  // a write is attempted between two sends
         }
         try await server.setReading(true)
         #expect(await connection.waitFor { $0.messages.count == 201 || !$0.closures.isEmpty })
@@ -44,7 +44,7 @@ struct BackPressureTests {
         await server.stop()
     }
 
-    /// A quarter of a mebibyte that becomes 200: between two parts others have their turn, and a pause acts.
+    /// A quarter of a mebibyte inflates to 200. Other work runs between two parts, and a pause takes effect.
     @Test func compressedBytesAreInflatedInManyTurns() async throws {
         let message = [UInt8](repeating: 0x61, count: 200_000)
         let deflater = try #require(Deflater(windowBits: 15, keepsContext: false))
@@ -106,7 +106,7 @@ struct BackPressureTests {
             peer.acceptWebSocket()
             gate.wait()
             peer.write([0x88, 2, 0x03, 0xE9] + [UInt8](repeating: 0, count: 100_000))
-            DispatchSemaphore(value: 0).wait()  // for ever: it neither reads nor ends
+            DispatchSemaphore(value: 0).wait()  // forever: it neither reads nor ends
         }
         var request = WebSocketRequest(url: "ws://127.0.0.1:\(server.port)/")
         request.closeTimeout = .seconds(3600)
@@ -121,7 +121,7 @@ struct BackPressureTests {
     }
 }
 
-/// Counts bytes of messages in each turn of the I/O thread. Pauses the connection after the first.
+/// Counts the message bytes of each turn of the I/O thread. Pauses the connection after the first.
 @NetworkActor
 private final class TurnMeter {
     private(set) var total = 0

@@ -6,8 +6,8 @@ import Transport
 
 @testable import CurlTransport
 
-/// libcurl closes connections that it believes to be idle for too long whenever it opens another: by default after two
-/// minutes, here after a second. That closes the kept connections of other tests, too.
+/// When libcurl opens a connection, it closes those it considers idle for too long: by default after two minutes, here
+/// after a second. That closes the kept connections of other tests, too.
 @Suite(.overSocketsAlone)
 struct ConnectionCacheTests {
     @Test(arguments: [false, true])

@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 import Transport
 
-/// A server that sends just enough never to be silent does not hold a request for ever.
+/// A server that sends just enough never to be silent does not hold a request forever.
 @Suite(.overSockets)
 struct DrippingServerTests {
-    /// Announces a long body, and sends `size` bytes of it 20 times a second, for 30 seconds at most.
+    /// Announces a long body and sends `size` bytes of it 20 times a second, for at most 30 seconds.
     private static func server(_ size: Int) -> SocketServer {
         SocketServer { peer in
             _ = peer.readHead()
@@ -37,7 +37,7 @@ struct DrippingServerTests {
         } throws: { error in
             (error as? TransportError)?.code == .timedOut && "\(error)".contains("less than 64 bytes a second")
         }
-        #expect(start.duration(to: .now) < .seconds(30))  // for which the server goes on
+        #expect(start.duration(to: .now) < .seconds(30))  // how long the server keeps sending
         #expect(try await slowAnswer.body.count == 12_000)
     }
 }

@@ -89,7 +89,7 @@ import Testing
     }
 }
 
-/// Its actions are numbers.
+/// A machine whose actions are numbers.
 private struct ListMachine: Machine {
     var actions: [Int] = []
     var nextDeadline: MonotonicInstant?
@@ -124,7 +124,7 @@ private final class ListShell: Shell {
     func carriedOutActions() { rows += 1 }
 }
 
-/// A loop that is turned by hand.
+/// A loop that is turned manually.
 private final class ManualLoop: DriverLoop {
     private struct State: Sendable {
         var now = MonotonicInstant.start

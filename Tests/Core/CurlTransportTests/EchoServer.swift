@@ -6,7 +6,7 @@ import NIOSSL
 import NIOWebSocket
 import TestSupport
 
-/// SwiftNIO's WebSocket server, which sends back what it gets.
+/// SwiftNIO's WebSocket server, which echoes every message.
 final class EchoServer: Sendable {
     private let channel: any Channel
     private let connections = Lock<[any Channel]>([])
@@ -43,7 +43,7 @@ final class EchoServer: Sendable {
 
     func stop() async { try? await channel.close() }
 
-    /// Whether the connections that are open read what comes.
+    /// Starts or stops reading on all open connections.
     func setReading(_ isOn: Bool) async throws {
         for channel in connections.withLock({ $0 }) { try await channel.setOption(.autoRead, value: isOn).get() }
     }

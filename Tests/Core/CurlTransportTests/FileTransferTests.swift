@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Bodies that come from files and go to files.
+/// Bodies read from files and written to files.
 @Suite(.overSockets)
 struct FileTransferTests {
     private let options = NetworkOptions(proxy: "")
@@ -17,7 +17,7 @@ struct FileTransferTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    /// Takes a body of so many bytes without keeping it, and answers with as many.
+    /// Takes a body of `size` bytes without keeping it, and answers with as many.
     private static func server(_ size: Int, last: Lock<UInt8?> = Lock(nil)) -> SocketServer {
         SocketServer { peer in
             let head = peer.readHead()
@@ -81,7 +81,7 @@ struct FileTransferTests {
         #expect(try mode(target) == 0o600)
     }
 
-    /// In a folder, under a name that nothing has, and in the place of a link.
+    /// In a folder, under a new name, and in place of a link.
     @Test func aCompleteDownloadMayBeReadByWhomTheUmaskAllows() throws {
         let (new, other) = (folder.appending(path: "new"), folder.appending(path: "other"))
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -110,7 +110,7 @@ struct FileTransferTests {
         #expect(try mode(file) == former && String(contentsOf: file, encoding: .utf8) == "new")
     }
 
-    /// Somebody else may write the folder.
+    /// Other users may be able to write to the folder.
     @Test func aPartThatBecameALinkIsNoDownload_andWhereItLeadsStaysAsItIs() throws {
         let (file, victim) = (folder.appending(path: "new"), folder.appending(path: "victim"))
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -139,7 +139,7 @@ struct FileTransferTests {
         #expect(log.withLock { $0 } == "456")
     }
 
-    /// In pieces of any size, and once more from the start.
+    /// In pieces of any size, and again from the start.
     @Test func aFileIsSentWithBytesAroundIt() async throws {
         let log = Lock("")
         let server = SocketServer { peer in
@@ -181,7 +181,7 @@ struct FileTransferTests {
         request.maximumFileSize = 3
         let error = try await HTTPClient.send(request, options: options)
         #expect(error.body == Array("body".utf8) && !FileManager.default.fileExists(atPath: target.path))
-        // Each has a bound of its own.
+        // Each transfer has its own bound.
         request.url = "http://127.0.0.1:\(server.port)/file"
         await #expect {
             try await HTTPClient.send(request, options: options)
@@ -223,7 +223,7 @@ struct FileTransferTests {
         #expect(!FileManager.default.fileExists(atPath: target.path))
     }
 
-    /// As on file systems that have none; see `link(2)`.
+    /// Like on file systems without links; see `link(2)`.
     @Test(arguments: [EPERM, ENOTSUP, ENOSYS, EMLINK])
     func whereThereAreNoHardLinksADownloadGetsItsPlaceNevertheless(reason: Int32) throws {
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -271,7 +271,7 @@ struct FileTransferTests {
     /// 100,000 zeros, compressed.
     private static let zeros: [UInt8] = {
         let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
-        // Blocks of what deflate stores as it is, so that the test needs no compressor.
+        // Deflate's stored blocks, so that the test needs no compressor.
         var bytes = head
         var left = 100_000
         while left > 0 {
@@ -308,7 +308,7 @@ struct FileTransferTests {
 }
 
 extension PartialFile {
-    /// As a transfer leaves it.
+    /// Writes the file as a transfer leaves it.
     fileprivate func write(_ content: String) throws {
         try #require(
             FileManager.default.createFile(

@@ -9,7 +9,7 @@ import Transport
 struct HTTPClientTests {
     private let options = NetworkOptions(proxy: "")
 
-    /// Answers every request of a connection with `answer`, and keeps what it got: connection, head and body.
+    /// Answers every request of a connection with `answer`, and records the connection, head and body.
     private static func server(
         _ log: Lock<[(connection: Int, head: String, body: String)]> = Lock([]),
         answer: String = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Answer: a b \r\n\r\nok"
@@ -73,7 +73,7 @@ struct HTTPClientTests {
         #expect(log.withLock { Set($0.map(\.connection)) } == [1])
     }
 
-    /// Answers the first request of each connection; of the second it does with the connection what `next` says.
+    /// Answers the first request of each connection, and does `next` to the connection on the second.
     private static func serverOfOneAnswer(
         _ log: Lock<[(connection: Int, head: String, body: String)]>,
         then next: @escaping @Sendable (SocketServer.Peer, _ connection: Int) -> Void
@@ -95,7 +95,7 @@ struct HTTPClientTests {
         }
     }
 
-    /// RFC 9110, section 9.2.2. libcurl would send any request again.
+    /// RFC 9110, section 9.2.2. libcurl would resend any request.
     @Test func onlyWhatIsSafeToRepeatIsSentAgainWhenAKeptConnectionBreaks() async throws {
         for (method, isSafe) in [("GET", nil), ("POST", nil), ("POST", true), ("PUT", nil)] as [(String, Bool?)] {
             let log = Lock<[(connection: Int, head: String, body: String)]>([])
@@ -120,7 +120,7 @@ struct HTTPClientTests {
         }
     }
 
-    /// As after a change of network: nobody says that the connection is gone.
+    /// Like after a change of network: nothing reports that the connection is gone.
     @Test(arguments: [false, true])
     func aKeptConnectionThatIsDeadCostsOneQuickRetry(intoFile: Bool) async throws {
         let log = Lock<[(connection: Int, head: String, body: String)]>([])
@@ -182,14 +182,14 @@ struct HTTPClientTests {
         request.usesConnectionsSince = .now
         _ = try await HTTPClient.send(request, options: options)
         #expect(log.withLock { $0.map(\.connection) } == [1, 2])
-        // One that was used since then may be used.
+        // A connection used since then may be used.
         request.usesConnectionsSince = .now + .seconds(-100)
         _ = try await HTTPClient.send(request, options: options)
         #expect(log.withLock { $0.count } == 3)
         #expect(log.withLock { Set($0.map(\.connection)) } == [1, 2])
     }
 
-    /// It may have been signed.
+    /// The path may have been signed.
     @Test(arguments: ["/a/../b", "/./a", "/a/..", "/a/%2e%2e/b?x=/../y"])
     func pathsAreSentAsTheyAre(path: String) async throws {
         let log = Lock<[(connection: Int, head: String, body: String)]>([])

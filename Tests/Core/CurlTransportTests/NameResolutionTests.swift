@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 import Transport
 
-/// A name server that does not answer. libcurl looks names up on threads of its own, but waits for them on ours when a
-/// transfer is let go of (before 7.87: always).
+/// A name server that does not answer. libcurl resolves names on its own threads, but waits for them on ours when a
+/// transfer is discarded (before 7.87: always).
 @Suite(.overSockets)
 struct NameResolutionTests {
     @Test(.enabled("needs namespaces", Namespace.isPermitted))
@@ -53,7 +53,7 @@ struct NameResolutionTests {
         }
         #expect(nameServer.wasAsked(for: "d"))
         #expect(try await isAnswered(by: server))
-        // A look-up takes the two minutes that it was given above.
+        // A look-up takes the two minutes set above.
         #expect(ContinuousClock.now - start < .seconds(60))
         try Namespace.pass()
     }
@@ -73,7 +73,7 @@ struct NameResolutionTests {
     }
 }
 
-/// Takes questions on the loopback interface's port 53.
+/// Receives queries on the loopback interface's port 53.
 private final class SilentNameServer: Sendable {
     private let questions = Lock<[[UInt8]]>([])
 
@@ -100,7 +100,7 @@ private final class SilentNameServer: Sendable {
         }
     }
 
-    /// - Parameter label: The first of the name.
+    /// - Parameter label: The first label of the name.
     func wasAsked(for label: String) -> Bool {
         let wanted = [UInt8(label.utf8.count)] + Array(label.utf8) + [4] + Array("test".utf8)
         return questions.withLock { $0.contains { $0.dropFirst(12).starts(with: wanted) } }

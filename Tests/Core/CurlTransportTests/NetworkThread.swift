@@ -3,8 +3,8 @@ import CurlTransport
 import Glibc
 import TestSupport
 
-/// Whether the I/O thread gets to rest: it falls asleep again each time that it is woken. All tests share it, so one calm
-/// moment is enough; a loop that spins has none, however little of a busy machine's time it is given.
+/// Whether the I/O thread rests, that is, falls asleep again each time it is woken. All tests share it, so one calm
+/// moment is enough. A loop that spins has none, however little time a busy machine gives it.
 func networkThreadRests() async -> Bool {
     let rests = Lock((last: await voluntarySwitches(), inARow: 0))
     return await eventually {
@@ -16,7 +16,7 @@ func networkThreadRests() async -> Bool {
     }
 }
 
-/// How often the I/O thread has gone to sleep by itself.
+/// The number of times the I/O thread has gone to sleep by itself.
 @NetworkActor
 private func voluntarySwitches() -> Int {
     var usage = rusage()

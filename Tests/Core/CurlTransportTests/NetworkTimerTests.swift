@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.overSockets)
 struct NetworkTimerTests {
-    /// The other tests' timers come and go meanwhile: a few.
+    /// A few timers of other tests come and go meanwhile.
     @Test func aTimerThatIsSetAgainAndAgainIsOne_andNoneOnceItIsCancelledOrGone() async {
         let before = await NetworkTimer.countOfSet
         let kept = await Self.setOften(times: 10_000, thenCancel: false)
@@ -29,13 +29,13 @@ struct NetworkTimerTests {
         let fired = Lock<[Int]>([])
         let timers = await Self.shuffled { number in fired.withLock { $0.append(number) } }
         #expect(await eventually { fired.withLock { $0.count } >= 100 })
-        // A timer after the last: those that were cancelled would have come before.
+        // A timer after the last: cancelled ones would have fired before it.
         #expect(await eventually { fired.withLock { $0.last } == 200 })
         #expect(fired.withLock { $0 } == (1...200).filter { $0.isMultiple(of: 2) })
         withExtendedLifetime(timers) {}
     }
 
-    /// Those with odd numbers are cancelled.
+    /// Timers with odd numbers are cancelled.
     @NetworkActor
     private static func shuffled(_ onFire: @escaping @Sendable (Int) -> Void) -> [NetworkTimer] {
         var generator = SystemRandomNumberGenerator()

@@ -21,7 +21,7 @@ struct ProxyTests {
         }
     }
 
-    /// RFC 1928, without authentication.
+    /// A proxy for RFC 1928 without authentication.
     private static func socksProxy(_ log: Lock<[String]>) -> SocketServer {
         SocketServer { peer in
             _ = peer.read()  // version and methods

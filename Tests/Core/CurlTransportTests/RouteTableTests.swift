@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlTransport
 
-/// Messages as the kernel sends them (rtnetlink(7)), and what they mean.
+/// Messages as the kernel sends them (rtnetlink(7)), and their meaning.
 struct RouteTableTests {
     private func message(_ type: Int, sequence: UInt32, _ body: [UInt8] = []) -> [UInt8] {
         var header = nlmsghdr()
@@ -32,7 +32,7 @@ struct RouteTableTests {
         bytes.withUnsafeBytes { table.read($0) }
     }
 
-    /// Whole answers to the table's two questions.
+    /// Applies whole answers to the table's two queries.
     private func refresh(
         _ table: inout RouteTable, _ routes: [[UInt8]], _ addresses: [[UInt8]] = []
     ) -> RouteTable.News {

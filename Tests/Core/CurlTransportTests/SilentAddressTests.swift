@@ -6,14 +6,14 @@ import Transport
 
 @testable import CurlTransport
 
-/// A host name with several addresses, of which some do not answer at all.
+/// A host name with several addresses, some of which do not answer at all.
 @Suite(.overSockets)
 struct SilentAddressTests {
     @Test func theLastOfTwentyAddressesIsReached() async throws {
         let server = try await EchoServer()
         let silent = try SilentAddresses(count: 19, port: server.port)
         var request = WebSocketRequest(url: "ws://\(silent.host):\(server.port)/")
-        request.connectTimeout = .seconds(12)  // shared by the addresses; here, nobody ends the attempt
+        request.connectTimeout = .seconds(12)  // shared by the addresses; here, nothing cuts the attempt short
         let connection = TestConnection(request, options: silent.options())
         #expect(await connection.waitFor { $0.isOpened || !$0.closures.isEmpty })
         #expect(connection.now.closures == [])
@@ -40,7 +40,7 @@ struct SilentAddressTests {
         await secure.stop()
     }
 
-    /// They are tried again and again until the time is over.
+    /// The addresses are retried until the time is over.
     @Test func ifNoAddressAnswersItIsATimeOut() async throws {
         let silent = try SilentAddresses(count: 2, port: FreePort.next())
         await #expect {
@@ -53,9 +53,9 @@ struct SilentAddressTests {
     }
 }
 
-/// On a clock of its own.
+/// The time shares of addresses, on a manual clock.
 struct AddressSharesTests {
-    /// A host whose addresses are silent.
+    /// A host with silent addresses.
     private final class Host {
         private var shares: AddressShares
 
@@ -93,7 +93,7 @@ struct AddressSharesTests {
         #expect(host.share(at: 4) == .seconds(1.5))
     }
 
-    /// libcurl tries the addresses of both at the same time.
+    /// libcurl tries the addresses of both families at the same time.
     @Test func familiesDoNotShare() {
         let host = Host(limit: 32)
         #expect(host.share(AF_INET6, at: 0) == .seconds(2))
@@ -110,7 +110,7 @@ struct AddressSharesTests {
     }
 }
 
-/// Loopback addresses from 127.0.0.2 on, on which a listener's queue is full: the system drops what asks for a connection.
+/// Loopback addresses from 127.0.0.2 on with full listener queues: the system drops connection requests.
 private final class SilentAddresses {
     let port: Int
     let host: String
@@ -132,7 +132,7 @@ private final class SilentAddresses {
 
     deinit { for descriptor in descriptors { close(descriptor) } }
 
-    /// The silent ones first, then 127.0.0.1.
+    /// Options with the silent addresses first, then 127.0.0.1.
     func options(includingLive: Bool = true) -> NetworkOptions {
         var options = NetworkOptions(proxy: "")
         let addresses = (0..<count).map { "127.0.0.\(2 + $0)" } + (includingLive ? ["127.0.0.1"] : [])

@@ -3,7 +3,7 @@ import CurlTransport
 import TestSupport
 import Transport
 
-/// A WebSocket connection whose events are kept.
+/// A WebSocket connection that records its events.
 final class TestConnection: Sendable {
     struct Seen: Sendable {
         var isOpened = false
@@ -56,7 +56,7 @@ final class TestConnection: Sendable {
         perform { try? $0.send(text: Array(text.utf8)) }
     }
 
-    /// Waits until what was asked of the connection before, and what that asked of the I/O thread, is done.
+    /// Waits until all earlier requests to the connection, and their follow-ups on the I/O thread, are done.
     func turn() async {
         for _ in 0..<2 { await withCheckedContinuation { done in NetworkActor.execute { done.resume() } } }
     }
@@ -65,7 +65,7 @@ final class TestConnection: Sendable {
         await eventually { condition(self.now) }
     }
 
-    /// How it ended; nil if it has not.
+    /// The reason it ended; `nil` if it is still open.
     func closure() async -> WebSocketClosure? {
         _ = await waitFor { !$0.closures.isEmpty }
         return now.closures.first
@@ -73,7 +73,7 @@ final class TestConnection: Sendable {
 }
 
 extension WebSocketMessage {
-    /// What a text message says.
+    /// The content of a text message.
     var text: String {
         switch self {
         case .text(let bytes): String(decoding: bytes, as: UTF8.self)

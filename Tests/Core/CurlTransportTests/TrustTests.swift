@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import Transport
 
-/// Whose certificates are accepted. libcurl trusts the system's folder of authorities besides what it is told, so these
-/// tests run where an authority of theirs is in that folder.
+/// Which certificates are accepted. libcurl trusts the system's folder of authorities in addition to the configured
+/// ones, so these tests run where that folder holds a test authority.
 @Suite(.overSockets)
 struct TrustTests {
     @Test(.enabled("needs namespaces", Namespace.isPermitted))
@@ -18,7 +18,7 @@ struct TrustTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.copyItem(atPath: ofSystem.certificate, toPath: folder.appending(path: "ca.pem").path)
         #expect(try await ChildProcess("openssl", ["rehash", folder.path]).status() == 0)
-        // The file that libcurl may have been built for must be there, too.
+        // The file that libcurl may have been built for must exist, too.
         try FileManager.default.copyItem(
             atPath: other.certificate, toPath: folder.appending(path: "ca-certificates.crt").path)
         let failure = try await Namespace.run(
@@ -48,7 +48,7 @@ struct TrustTests {
         #expect(await requestFailure("https://\(url)", replaced) == .certificateUntrusted)
         #expect(await requestFailure(unprotected, NetworkOptions(proxy: secureProxy)) == accepted)
         #expect(await requestFailure(unprotected, NetworkOptions(caFile: other, proxy: secureProxy)) == .proxy)
-        // What is trusted besides does not bring the system's authorities back, nor take them away.
+        // Additional trust neither brings back the system's authorities nor removes them.
         var besides = replaced
         besides.trustedCertificate = try String(contentsOfFile: other, encoding: .utf8)
         #expect(await requestFailure("https://\(url)", besides) == .certificateUntrusted)
@@ -60,7 +60,7 @@ struct TrustTests {
         try Namespace.pass()
     }
 
-    /// The common name is any text, which an authority need not have checked (RFC 9525, section 2).
+    /// The common name is arbitrary text, which an authority need not check (RFC 9525, section 2).
     @Test(arguments: [nil, "email:me@localhost"])
     func aCommonNameIsNoHost(names: String?) async throws {
         let authority = try await CertificateAuthority()
@@ -71,7 +71,7 @@ struct TrustTests {
         #expect(await webSocketFailure("\(target)/", options) == .certificateWrongHost)
         #expect(await requestFailure("https://\(target)/", options) == .certificateWrongHost)
         #expect(await requestFailure("http://127.0.0.1:1/", proxied) == .proxy)
-        // A look-up of a certificate accepts any.
+        // Fetching a certificate accepts any.
         let shown = try await HTTPClient.certificate(of: "https://\(target)/", options: options, timeout: .seconds(60))
         #expect(shown.hasPrefix("-----BEGIN CERTIFICATE-----"))
         await server.stop()
@@ -83,7 +83,7 @@ struct TrustTests {
         return connection.now.closures.first?.error?.code
     }
 
-    /// The server takes the connection, and never answers what is no WebSocket handshake.
+    /// The server accepts the connection, and never answers anything but a WebSocket handshake.
     private let accepted = TransportError.Code.timedOut
 
     private func requestFailure(_ url: String, _ options: NetworkOptions) async -> TransportError.Code? {

@@ -48,7 +48,7 @@ struct WebSocketConnectionTests {
             try? $0.send(text: [1])
             $0.close(code: 1000, reason: "")
         }
-        let other = TestConnection(port: server.port)  // whatever the first had to say would come before this
+        let other = TestConnection(port: server.port)  // events of the first would come before this
         #expect(await other.waitFor { $0.isOpened })
         #expect(connection.now.closures.isEmpty)
         other.perform { $0.drop() }
@@ -72,7 +72,7 @@ struct WebSocketConnectionTests {
 
     // MARK: Peers of all kinds
 
-    /// The handshake's answer and a stream of frames, as a server might send them.
+    /// A handshake response and a stream of frames, as a server might send them.
     private static func stream(answering head: String) -> [UInt8] {
         let key = head.components(separatedBy: "Sec-WebSocket-Key: ").last?.prefix(24) ?? ""
         let answer =
@@ -217,7 +217,7 @@ struct WebSocketConnectionTests {
 struct CertificateTests {
     enum Kind: CaseIterable { case expired, selfSigned, wrongHost, unknownAuthority }
 
-    /// One pong, the newest, waits at a time.
+    /// At most one pong, the newest, is pending.
     @Test func aPeerThatPingsWithoutReadingCostsNoMemory() async throws {
         let flood = [UInt8](repeatElement([0x89, 125] + [UInt8](repeating: 7, count: 125), count: 500).joined())
         let (pinged, answered) = (Lock(0), Lock(0))
@@ -237,7 +237,7 @@ struct CertificateTests {
         let connection = TestConnection(port: server.port)
         #expect(await connection.closure()?.code == 1000)
         #expect(await server.hasServed())
-        // What the system's buffers hold is sent; the rest of the pings is answered by one pong.
+        // The pings in the system's buffers are sent; one pong answers the rest.
         #expect(answered.withLock { $0 } < 20 << 20)
     }
 

@@ -10,7 +10,7 @@ import Testing
         try decoder.decode(type, from: Array(text.utf8))
     }
 
-    /// What both decoders say: a value, or what is wrong and where.
+    /// The result of either decoder: a value, or an error and its place.
     private func outcome(_ body: () throws -> some Any) -> String {
         do {
             return "\(try body())"
@@ -134,7 +134,7 @@ import Testing
                 try decode([Int].self, String(repeating: #"{"a":"#, count: depth))
             }
         }
-        // What ended before does not count.
+        // Containers that ended before do not count.
         for neighbour in ["{}", "[]", #"{"a":1}"#, "[1]", #"{"a":{}}"#] {
             #expect(JSONView.isJSON("[\(neighbour),\(nested(511))]"), "\(neighbour)")
             #expect(!JSONView.isJSON("[\(neighbour),\(nested(512))]"), "\(neighbour)")
@@ -186,7 +186,7 @@ import Testing
         #expect(try decode([String: Int].self, text).count == count)
     }
 
-    /// One lookup of each of 50,000 members, and a coding path for each, must not walk over all of them.
+    /// Looking up each of 50,000 members, with a coding path for each, must not walk over all of them.
     @Test func largeObjectsAndArraysCostNoSquare() throws {
         var decoder = JSONBytesDecoder()
         decoder.dateDecodingStrategy = .custom { decoder in
@@ -214,7 +214,7 @@ import Testing
         #expect((try? decode(Int8.self, text)) == (try? JSONDecoder().decode(Int8.self, from: Data(text.utf8))))
     }
 
-    /// From 2⁵³ on, a Double does not tell one whole number from the next.
+    /// From 2⁵³ on, a Double cannot distinguish adjacent whole numbers.
     @Test(
         arguments: [
             ("9007199254740993.0", 9_007_199_254_740_993), ("-9007199254740993.00", -9_007_199_254_740_993),
@@ -337,7 +337,7 @@ import Testing
 }
 
 extension DecodingError {
-    /// Case, type and path.
+    /// The case, type and path of the error.
     var outcome: String {
         func path(_ context: Context) -> String { context.codingPath.map(\.stringValue).joined(separator: ".") }
         return switch self {

@@ -5,7 +5,7 @@ import Testing
 @testable import JSONBytes
 
 @Suite struct JSONViewTests {
-    /// What a view says of a value, in the form in which Foundation says it.
+    /// The value of a view, in Foundation's types.
     private func tree(_ view: JSONView) -> Any? {
         if view.isObject {
             var object: [String: Any] = [:]
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Each text at every distance from the edges of the blocks of 64 bytes that the reader takes.
+    /// Each text at every offset from the edges of the reader's 64-byte blocks.
     @Test(
         arguments: [
             #"{"a":"b"}"#, #"{"a\"b":[1,{"c":"]}"}],"d":{}}"#, #"["\\","\\\\","\\\"","\"","\\\\\"]"]"#,
@@ -84,7 +84,7 @@ import Testing
             let bytes = Array(random.object(depth: 2).utf8.prefix(600))
             for length in 0..<bytes.count {
                 if JSONView(Array(bytes[..<length])) != nil { Issue.record("\(length) bytes of \(bytes) are taken") }
-                // A view of a part that is no value: whatever it says, it says it without reading beyond.
+                // A view of a range that is not a value: any result is fine, but it must not read beyond the range.
                 let part = JSONView(bytes: Array(bytes[..<length]), range: 0..<length)
                 _ = tree(part)
                 _ = (part.foundation, part.int, part["key"]?.string)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Realtime
 
-/// What a client asks of the sources that are attached to it.
+/// A client's requests to its attached sources.
 struct AttachedSourcesTests {
     private let client = Client()
     private let source = Source()
@@ -74,7 +74,7 @@ struct AttachedSourcesTests {
     }
 }
 
-/// A client, as far as a source sees it; does all on one thread.
+/// A client as a source sees it; runs everything on one thread.
 private final class Client: HubOwner, RealtimeEventSink {
     let hub = EventHub<SourceNotice>(.inline, capacity: CallbackLoad(count: 1000, byteCount: 1 << 20))
 

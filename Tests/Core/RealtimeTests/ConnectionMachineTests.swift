@@ -8,7 +8,7 @@ struct ConnectionMachineTests {
     typealias Action = ConnectionMachine.Action
     typealias ID = ConnectionMachine.TransportID
 
-    // MARK: The usual life
+    // MARK: Normal operation
 
     @Test func connectsAndDisconnects() {
         var machine = ConnectionMachine.make()
@@ -169,7 +169,7 @@ struct ConnectionMachineTests {
         #expect(machine.nextDeadline == .at(10_120))
     }
 
-    // MARK: What the end of a transport asks for
+    // MARK: Consequences of the end of a transport
 
     @Test func refusalIsFinal() {
         var machine = ConnectionMachine.makeConnected()
@@ -259,7 +259,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    /// Each connection draws the moment from which it counts as a success.
+    /// Each connection draws its own time after which it counts as a success.
     @Test(arguments: [(9.9, [false]), (15, [true, false]), (20, [true])] as [(Double, Set<Bool>)])
     func aConnectionCountsAsASuccessAfterTenToTwentySeconds(life: Double, isSuccess: Set<Bool>) {
         var seen: Set<Bool> = []
@@ -281,7 +281,7 @@ struct ConnectionMachineTests {
         #expect(seen == isSuccess)
     }
 
-    /// Greeted each time and thrown out a second later, whatever the reason given.
+    /// Greeted each time and disconnected a second later, for any reason.
     @Test(
         arguments: [
             (.backOff(atLeast: .zero), [0, 1, 4, 9, 16, 25]), (.backOff(atLeast: .seconds(1)), [1, 1, 4, 9, 16, 25]),
@@ -319,7 +319,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    /// The network comes and goes, and each time a greeting comes, too.
+    /// The network comes and goes, each time with a greeting.
     @Test func greetingsDoNotRestoreTheRetriesOfAReturnedNetwork() {
         var machine = ConnectionMachine.makeWaiting()
         for number in 2...3 {
@@ -342,7 +342,7 @@ struct ConnectionMachineTests {
         _ = machine.disconnect()
         _ = machine.connect(now: .at(1))
         #expect(machine.attempts == 0)
-        // The second can be told apart: n² seconds are none for the first.
+        // The second attempt is distinguishable: n² seconds are zero for the first.
         for number in 4...5 {
             #expect(
                 machine.transportEnded(.make(number), disposition: .retryImmediately, now: .at(1)).first
@@ -367,7 +367,7 @@ struct ConnectionMachineTests {
             ])
     }
 
-    /// Told twice, a pause is one: it does not give the peer more time.
+    /// A pause reported twice counts once: it does not give the peer more time.
     @Test func aPauseIsToldOnce() {
         var machine = ConnectionMachine.makeConnected()
         machine.readingPaused(false, now: .at(100))
@@ -416,7 +416,7 @@ struct ConnectionMachineTests {
 
     // MARK: Any order
 
-    /// Whatever happens in whatever order: steps follow each other, and there is never a second transport.
+    /// In any order of events, steps follow each other, and there is never a second transport.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func anySequenceKeepsOneTransportAndLegalSteps(seed: UInt64) {
         var random = JitterGenerator(seed: seed)
@@ -512,7 +512,7 @@ extension ConnectionMachine {
         return ConnectionMachine(configuration: configuration, seed: seed)
     }
 
-    /// Connected since the start, over transport 1.
+    /// Connected since the start over transport 1.
     static func makeConnected(policy: ReconnectPolicy = .exponential()) -> ConnectionMachine {
         var machine = make(policy: policy)
         _ = machine.connect(now: .at(0))
@@ -520,7 +520,7 @@ extension ConnectionMachine {
         return machine
     }
 
-    /// Lost transport 1 after five seconds and waits.
+    /// Waiting, after losing transport 1 at five seconds.
     static func makeWaiting() -> ConnectionMachine {
         var machine = makeConnected()
         _ = machine.transportEnded(.make(1), disposition: .backOff(atLeast: .seconds(60)), now: .at(5))

@@ -1,12 +1,12 @@
 import Realtime
 import Testing
 
-/// Frames that begin like the one before, as one batch.
+/// Frames that begin like the previous one, as a batch.
 struct EventBatchTests {
     private static let frame = #"{"event":"tick","channel":"a","data":"1"}"#
     private let channel = EventRouter.ChannelID(number: 1)
 
-    /// The event of the first frame in `bytes`, whose parts stand where ``frame`` has them.
+    /// The event of the first frame in `bytes`, with its parts in the places of ``frame``.
     private func event(in bytes: [UInt8]) -> RealtimeEvent {
         var layout = RealtimeEvent.Layout()
         layout.name = RealtimeEvent.Span(10, 14)

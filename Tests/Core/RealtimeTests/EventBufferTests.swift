@@ -35,7 +35,7 @@ struct EventBufferTests {
         #expect(rooms.withLock { $0 } == 1)
     }
 
-    /// A reader who waits, with somebody who wakes once a batch.
+    /// A waiting reader that is woken once a batch.
     private func waitingReader(
         _ policy: EventBufferingPolicy, onRoom: @escaping @Sendable () -> Void = {}
     ) async -> (EventBuffer<Int>, ReaderWakeUps, Task<[Int], Never>) {
@@ -99,7 +99,7 @@ struct EventBufferTests {
         #expect(next == 20_001)
     }
 
-    /// ``EventBuffer/next()`` has found nothing, and looks once more before it waits.
+    /// ``EventBuffer/next()`` has found nothing, and checks once more before it waits.
     @Test func whatComesJustBeforeTheReaderWaitsIsRead() async {
         let rooms = Lock(0)
         let buffer = EventBuffer<Int>(policy: .suspend(limit: 2)) { rooms.withLock { $0 += 1 } }
@@ -111,7 +111,7 @@ struct EventBufferTests {
         #expect(await buffer.wait() == nil)
     }
 
-    /// Also once it has shrunk by what was taken.
+    /// Also after the buffer has shrunk as elements were taken.
     @Test func manyElementsComeOutInOrderWhileOthersComeIn() async {
         let buffer = EventBuffer<Int>(policy: .dropOldest(limit: 1000))
         var next = 1
@@ -134,7 +134,7 @@ struct EventBufferTests {
         #expect(await dropping.next() == 2)
     }
 
-    /// As without a waiting reader, who is not there with policies that must not wait for being woken.
+    /// Like without a waiting reader. Policies that must not wait for a wake-up have none.
     @Test(arguments: [EventBufferingPolicy.dropOldest(limit: 2), .fail(limit: 2)])
     func whereElementsMayBeLostAReaderIsWokenAtOnce(policy: EventBufferingPolicy) async {
         let (buffer, _, reader) = await waitingReader(policy)
@@ -217,9 +217,9 @@ struct EventBufferTests {
         #expect(buffer.count == 0)
     }
 
-    // MARK: What it keeps
+    // MARK: What the buffer keeps
 
-    /// A value of the application that uses its buffer when it is released.
+    /// An application's value that uses its buffer when it is released.
     private final class Value: Sendable {
         private let onRelease: @Sendable () -> Void
 
@@ -228,7 +228,7 @@ struct EventBufferTests {
         deinit { onRelease() }
     }
 
-    /// A lock that is held then stops the program in debug builds.
+    /// Releasing them under a lock stops the program in debug builds.
     @Test(arguments: [.suspend(limit: 400), .dropOldest(limit: 2), .fail(limit: 400)] as [EventBufferingPolicy])
     func valuesAreReleasedAtOnceAndWithoutTheLock(policy: EventBufferingPolicy) async {
         let released = Lock(0)
@@ -264,7 +264,7 @@ struct EventBufferTests {
         RealtimeEvent(bytes: read, range: start..<start + 50, layout: RealtimeEvent.Layout(), dataEnd: 0)
     }
 
-    /// Bytes that events keep in memory: each read once.
+    /// The bytes that events keep in memory, counting each read once.
     private func bytesKept(by events: [RealtimeEvent]) -> Int {
         let reads = events.map { event in event.bytes.withUnsafeBytes { (UInt(bitPattern: $0.baseAddress), $0.count) } }
         return Dictionary(reads) { count, _ in count }.values.reduce(0, +)
@@ -287,7 +287,7 @@ struct EventBufferTests {
         }
     }
 
-    /// Copying them would make each cost more.
+    /// Copying would make each event cost more.
     @Test func eventsOfFewReadsAreNotCopied() {
         let buffer = EventBuffer<RealtimeEvent>(policy: .suspend(limit: 3000))
         for _ in 0..<10 {
@@ -339,7 +339,7 @@ struct EventBufferTests {
         for await _ in sequence { Issue.record("an element of a sequence that has ended") }
     }
 
-    /// Without `for await`, on whatever actor.
+    /// Iterates without `for await`, on any actor.
     @Test func whoeverAsksByHandGetsAllToTheEnd_whichUnbinds() async {
         for isIsolated in [true, false] {
             let scene = Scene()
@@ -366,7 +366,7 @@ struct EventBufferTests {
         #expect(scene.isOver)
     }
 
-    /// An iterator is a value: it may be copied, and the sequence may be gone before it.
+    /// An iterator is a value: it may be copied, and may outlive the sequence.
     @Test func theLastCopyOfAnIteratorEndsASequence() async {
         let scene = Scene()
         var first: EventSequence<Int>.AsyncIterator? = scene.sequence.makeAsyncIterator()
@@ -390,7 +390,7 @@ struct EventBufferTests {
         withExtendedLifetime(sequence) {}
     }
 
-    /// How large events are is the server's choice.
+    /// The server chooses the size of events.
     @Test func largeElementsFillABufferBeforeManyDo() async {
         let room = Lock(0)
         let buffer = EventBuffer<Int>(policy: .suspend(limit: 1000)) { room.withLock { $0 += 1 } }

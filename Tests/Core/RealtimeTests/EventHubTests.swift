@@ -7,7 +7,7 @@ import Testing
 
 @testable import Realtime
 
-/// A source without a protocol: it says what a test tells it to say.
+/// A source without a protocol, controlled by the test.
 private final class Source: HubOwner, RealtimeEventSource {
     let hub: EventHub<SourceNotice>
     let channelPrefix = "test:"
@@ -40,7 +40,7 @@ private final class Source: HubOwner, RealtimeEventSource {
     var isFree: Bool { jobs.sync { holds.withLock { $0.last { $0 == "held" || $0 == "free" } != "held" } } }
 }
 
-/// Another client's hub, as far as a source sees it.
+/// Another client's hub, as a source sees it.
 private final class Sink: RealtimeEventSink {
     let heard = Lock<[String]>([])
 
@@ -93,7 +93,7 @@ private final class Sink: RealtimeEventSink {
         #expect(await hears("global", "channel x", "channel", "global"))
     }
 
-    /// Global queues run their blocks beside one another.
+    /// Global queues run their blocks concurrently.
     @Test func callbacksComeOneByOneOnAConcurrentQueue() async {
         let source = Source(.queue(.global()))
         let (told, running, overlaps) = (Lock<[String]>([]), Lock(0), Lock(0))
@@ -103,7 +103,7 @@ private final class Sink: RealtimeEventSink {
                 return running
             }
             if count > 1 { overlaps.withLock { $0 += 1 } }
-            // Time for a block beside this one, if there can be one.
+            // Time for a concurrent block, if there could be one.
             letOthersRun()
             told.withLock { $0.append(event.eventName) }
             running.withLock { $0 -= 1 }
@@ -311,7 +311,7 @@ private final class Sink: RealtimeEventSink {
         #expect(heard.withLock { $0 }.isEmpty)
     }
 
-    /// As `String`s, the names are equal.
+    /// The names are equal as `String`s.
     @Test(.regression("Two channels of a source whose names Unicode considers equal were one."))
     func channelsWhoseNamesUnicodeConsidersEqualAreTwo() {
         let source = Source()

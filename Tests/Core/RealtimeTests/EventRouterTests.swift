@@ -33,7 +33,7 @@ struct EventRouterTests {
         return router
     }
 
-    /// As `String`s, the names are equal.
+    /// The names are equal as `String`s.
     @Test func eventsWhoseNamesUnicodeConsidersEqualAreTwo() {
         var router = makeRouter()
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
@@ -89,7 +89,7 @@ struct EventRouterTests {
         #expect(route("e", on: channel, in: &router) == [])
     }
 
-    /// The caller lets go of them where it holds no lock.
+    /// The caller releases them outside of any lock.
     @Test func whatIsUnboundIsHandedBack() {
         var router = makeRouter()
         let first = router.bind(to: channel, event: "e", handler("1"))
@@ -128,7 +128,7 @@ struct EventRouterTests {
         #expect(route("e", on: channel, in: &router) == ["1:e"])
     }
 
-    /// Readers of sequences first, since other code of the application may wait for them.
+    /// Readers of sequences come first, since other application code may wait for them.
     @Test func readersAreWokenBeforeOtherCodeRuns() {
         let wakeUps = ReaderWakeUps()
         var router = makeRouter()
@@ -155,7 +155,7 @@ struct EventRouterTests {
         #expect(log.withLock { $0 } == ["a", "b"])
     }
 
-    /// Once something was unbound, a channel's bindings are called only as long as the channel is there.
+    /// Once something was unbound, a channel's bindings are called only while the channel exists.
     @Test func aChannelThatIsLeftOnTheWayGetsNoMore() {
         var router = makeRouter()
         let routers = Lock(router)

@@ -9,7 +9,7 @@ struct PaceTests {
         #expect((1...3).map { _ in pace.done(now: .at(0)) } == [nil, nil, nil])
         #expect(pace.done(now: .at(0)) == .at(2))
         #expect(pace.done(now: .at(2)) == .at(4))
-        // Whoever waits twice as long may do two.
+        // After twice the wait, two are allowed.
         #expect(pace.done(now: .at(6)) == nil)
         #expect(pace.done(now: .at(6)) == .at(8))
     }

@@ -5,7 +5,7 @@ import Realtime
 import Testing
 
 struct RealtimeEventTests {
-    /// What stands between the quotes of a JSON string, and what Foundation reads there.
+    /// The content of a JSON string, and Foundation's reading of it.
     @Test(arguments: [
         #"plain"#, #""#, #"a\"b"#, #"\\\/\b\f\n\r\t"#, #"\u0041\u00e9\u2603"#, #"\ud83d\ude00\ud83d\udfff\udbff\udfff"#,
         #"x\u0000y"#,
@@ -39,7 +39,7 @@ struct RealtimeEventTests {
 
     private static let frame = #"{"event":"e\"x","channel":"c","user_id":"u","data":"a\"b"}"#
 
-    /// The event of ``frame``, behind another byte.
+    /// The event of ``frame``, after an additional byte.
     private func viewed() -> RealtimeEvent {
         var layout = RealtimeEvent.Layout()
         layout.name = RealtimeEvent.Span(10, 14)

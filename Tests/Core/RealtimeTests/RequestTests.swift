@@ -2,7 +2,7 @@ import Basics
 import Realtime
 import Testing
 
-/// Many wait for one attempt.
+/// Many callers waiting for one attempt.
 @Suite(.timeLimit(.minutes(15))) struct SharedAttemptTests {
     private struct State: SharingAttempts {
         var attempt = SharedAttempt()
@@ -14,7 +14,7 @@ import Testing
 
     private let state = Lock(State())
 
-    /// Waits already when it is returned.
+    /// Returns a task that is already waiting.
     private func waiter(since version: Int) -> Task<Void, any Error> {
         Task.immediate { try await state.endOfAttempt(since: version, cancelled: Failure.givenUp) }
     }
@@ -33,7 +33,7 @@ import Testing
         try await next.value
     }
 
-    /// It ended between the look at it and the wait.
+    /// The attempt ended between the check and the wait.
     @Test func whoComesTooLateGoesOnAtOnce() async {
         end(.failure(Failure.refused))
         await #expect(throws: Failure.refused) { try await waiter(since: 0).value }

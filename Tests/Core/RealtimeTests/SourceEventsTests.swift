@@ -1,7 +1,7 @@
 import Realtime
 import Testing
 
-/// What a source puts together comes out as it went in.
+/// Events assembled by a source come out unchanged.
 struct SourceEventsTests {
     private func batch(_ change: (inout SourceEvents) -> Void) -> EventBatch {
         var events = SourceEvents()

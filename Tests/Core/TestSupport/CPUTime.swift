@@ -1,6 +1,6 @@
 import Glibc
 
-/// The CPU time that `body` takes on this thread; what else the machine does makes no difference.
+/// Returns the CPU time of `body` on this thread, independent of other load on the machine.
 package func cpuTime(of body: () throws -> Void) rethrows -> Duration {
     func now() -> Duration {
         var time = timespec()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Makes certificates for the length of a test, with the `openssl` command.
+/// A temporary authority that issues certificates with the `openssl` command.
 package final class CertificateAuthority: Sendable {
     package struct Leaf: Sendable {
         package let certificate: String
@@ -10,7 +10,7 @@ package final class CertificateAuthority: Sendable {
             (self.certificate, self.privateKey) = (certificate, privateKey)
         }
 
-        /// `sha256//…` of its public key, as OpenSSL's own commands compute it.
+        /// Returns the public key's `sha256//…` pin as OpenSSL's own commands compute it.
         package func pin() async throws -> String {
             let command =
                 "openssl x509 -in '\(certificate)' -pubkey -noout | openssl pkey -pubin -outform der"
@@ -23,13 +23,13 @@ package final class CertificateAuthority: Sendable {
 
     private let folder: URL
 
-    /// An RSA key takes a hundred times as long to make.
+    /// An elliptic curve key, because an RSA key takes a hundred times as long to generate.
     private static let newKey = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1"
 
-    /// PEM file of the authority's own certificate.
+    /// The path of the PEM file with the authority's own certificate.
     package var certificate: String { folder.appending(path: "ca.pem").path }
 
-    /// - Parameter name: OpenSSL takes authorities of one name for the same.
+    /// - Parameter name: The authority's name. OpenSSL treats authorities with the same name as one.
     package init(name: String = "Test-CA") async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -41,9 +41,9 @@ package final class CertificateAuthority: Sendable {
     }
 
     /// - Parameters:
-    ///   - names: Subject alternative names, such as `IP:127.0.0.1` and `DNS:localhost`; nil: the certificate has none.
-    ///   - commonName: Of the subject.
-    ///   - days: Negative is expired.
+    ///   - names: Subject alternative names, such as `IP:127.0.0.1` and `DNS:localhost`; `nil` for none.
+    ///   - commonName: The common name of the subject.
+    ///   - days: The validity; negative for an expired certificate.
     package func issue(_ names: String?, commonName: String = "leaf", days: Int = 2) async throws -> Leaf {
         let name = UUID().uuidString
         let field = names.map { "subjectAltName=\($0)" } ?? "basicConstraints=CA:FALSE"
@@ -55,7 +55,6 @@ package final class CertificateAuthority: Sendable {
         return leaf(name)
     }
 
-    /// Signed by itself, not by the authority.
     package func makeSelfSigned(_ names: String) async throws -> Leaf {
         let name = UUID().uuidString
         try await openssl(

@@ -2,8 +2,8 @@ import CLinux
 package import Foundation
 import Glibc
 
-/// A program that runs beside the tests. Unlike with Foundation's `Process`, it inherits its three standard streams and
-/// nothing else: a socket that a child holds open is not closed when its owner closes it.
+/// A program that runs beside the tests. Unlike Foundation's `Process`, it inherits only its three standard streams: a
+/// child does not keep a socket open when the socket's owner closes it.
 package struct ChildProcess: Sendable {
     package struct CannotRun: Error {
         let program: String
@@ -14,8 +14,8 @@ package struct ChildProcess: Sendable {
 
     /// - Parameters:
     ///   - program: A path, or the name of a program on the `PATH`.
-    ///   - streams: What becomes its standard input, output and error; `/dev/null` for nil.
-    ///   - terminal: The path of a terminal that becomes all three, and controls a session of its own.
+    ///   - streams: The standard input, output and error; `nil` for `/dev/null`.
+    ///   - terminal: The path of a terminal to use for all three, and to control a new session.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String]? = nil, folder: URL? = nil,
         input: FileHandle? = nil, output: FileHandle? = nil, errors: FileHandle? = nil, terminal: String? = nil
@@ -26,8 +26,8 @@ package struct ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // No signal is blocked, as on threads of Dispatch. With a terminal, a session, in which the terminal that is opened
-        // first is the controlling one.
+        // No signal is blocked, like on Dispatch's threads. With a terminal, the process leads a session, whose
+        // controlling terminal is the first one opened.
         let newSession: Int16 = 0x80
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | (terminal == nil ? 0 : newSession))
         for (number, handle) in [input, output, errors].enumerated() {
@@ -51,10 +51,10 @@ package struct ChildProcess: Sendable {
         self.id = id
     }
 
-    /// Waits until it has ended, on a thread of its own: a test that blocks one of Swift's few threads holds up the others.
-    /// Called once.
+    /// Waits for the end on a separate thread, because a test that blocks one of Swift's few threads delays the others.
+    /// Call it once.
     ///
-    /// - Returns: The exit status; for a signal, 128 and its number.
+    /// - Returns: The exit status; after a signal, 128 plus its number.
     @discardableResult
     package func status() async -> Int32 {
         await onThread {
@@ -64,9 +64,9 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// What a program leaves when it has ended.
+    /// The result of a program that has ended.
     package struct Outcome: Sendable {
-        /// As ``ChildProcess/status()`` returns it.
+        /// The exit status, as returned by ``ChildProcess/status()``.
         package let status: Int32
         package let output: Data
         package let errors: String
@@ -74,7 +74,6 @@ package struct ChildProcess: Sendable {
         package var text: String { String(decoding: output, as: UTF8.self) }
     }
 
-    /// Runs a program to its end.
     package static func run(
         _ program: String, _ arguments: [String], environment: [String: String]? = nil, folder: URL? = nil
     ) async throws -> Outcome {
@@ -90,14 +89,14 @@ package struct ChildProcess: Sendable {
 }
 
 extension Pipe {
-    /// Closes the end for writing here, and reads until others have closed it.
+    /// Closes the local write end, and reads until all others have closed it.
     fileprivate func everything() async -> Data {
         try? fileHandleForWriting.close()
         return await onThread { [fileHandleForReading] in (try? fileHandleForReading.readToEnd()) ?? Data() }
     }
 }
 
-/// Runs what blocks on a thread of its own.
+/// Runs blocking work on a separate thread.
 package func onThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: work()) }

@@ -1,7 +1,7 @@
-/// Waits until `condition` holds, and says whether it did.
+/// Waits until `condition` holds, and returns whether it did.
 ///
-/// Only the pauses between two looks count, each with the time that it was meant to take: a test that gets no processor
-/// does not run out of patience. Ten minutes of wall-clock time end what hangs.
+/// Only the pauses between two checks count, each with its intended duration, so a test that gets no CPU time does not
+/// run out of patience. Ten minutes of wall-clock time end a hang.
 ///
 /// - Parameter bound: The sum of the pauses.
 package func eventually(

@@ -6,7 +6,6 @@ package enum Fixtures {
         try Data(contentsOf: url(path))
     }
 
-    /// Everything in a folder.
     package static func files(_ path: String) throws -> [URL] {
         try FileManager.default.contentsOfDirectory(at: url(path), includingPropertiesForKeys: nil)
     }
@@ -15,7 +14,7 @@ package enum Fixtures {
         String(decoding: try data(path), as: UTF8.self)
     }
 
-    /// For what a test writes again when its reader asks for that.
+    /// Rewrites a fixture, when the user asks a test to.
     package static func rewrite(_ path: String, _ text: String) throws {
         try Data(text.utf8).write(to: url(path))
     }

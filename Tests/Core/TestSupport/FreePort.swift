@@ -1,8 +1,9 @@
 import Basics
 import Glibc
 
-/// Ports on loopback for servers of a test's own, each once, and below those that the system gives to connections and to servers
-/// that leave the choice to it: nobody else takes one before its server does, nor after that has ended.
+/// Loopback ports for a test's own servers. Each is handed out once, and lies below the ports that the system assigns
+/// to connections and to servers that leave the choice to it. So nothing else takes it before the server does, or after
+/// the server has ended.
 package enum FreePort {
     package struct NoneLeft: Error {}
 
@@ -19,7 +20,7 @@ package enum FreePort {
         throw NoneLeft()
     }
 
-    /// Whether a server takes connections there.
+    /// Returns whether a server accepts connections on `port`.
     package static func isTaken(_ port: Int) -> Bool { call(connect, port) }
 
     private static func call(

@@ -1,7 +1,7 @@
 import Glibc
 
-/// How much longer a thread computes for eight times as much: 8 if the work is linear, 64 if it is quadratic. The best of
-/// three, so that what else the machine does counts little.
+/// Returns the factor by which a thread's CPU time grows for eight times as much: 8 if the work is linear, 64 if it is
+/// quadratic. Takes the best of three, so that other load on the machine counts little.
 package func growth(from size: Int, _ work: (_ size: Int) -> Void) -> Double {
     func time(_ size: Int) -> Double {
         (0..<3).map { _ in
@@ -13,7 +13,7 @@ package func growth(from size: Int, _ work: (_ size: Int) -> Void) -> Double {
     return time(8 * size) / max(time(size), 1e-6)
 }
 
-/// Seconds that this thread has computed.
+/// The CPU time of this thread in seconds.
 private func threadTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

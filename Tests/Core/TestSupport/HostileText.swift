@@ -1,33 +1,33 @@
 import JSONBytes
 
-/// What a peer may put into any text that it sends, and what must not come out of it in a log or on a terminal.
+/// Text that a peer may send, and that must not reach a log or a terminal unchanged.
 package enum HostileText {
-    /// Forges lines, drives terminals, turns the direction of writing, repeats a signature.
+    /// Texts that forge lines, control terminals, reverse the writing direction or repeat a signature.
     package static let short = [
         "x\n2026-01-01 error forged: admin=true", "x\r\ny", "\u{1B}[2J\u{1B}]0;forged\u{7}", "\u{9B}31m", "a\u{85}b",
         "a\u{2028}b\u{2029}c", "\u{202E}gpj.exe\u{202C}\u{202A}\u{202B}\u{202D}", "\u{2066}a\u{2067}b\u{2068}c\u{2069}",
         "\u{200E}a\u{200F}b\u{61C}c", "\u{206A}a\u{206F}", "\u{0}\u{8}\u{7F}\u{80}\u{9F}",
     ].joined(separator: " ")
     package static let signature = String(repeating: "5e", count: 32)
-    /// One character with any number of marks.
+    /// One character with many combining marks.
     package static let long = "a" + String(repeating: "\u{301}", count: 100_000)
 
     package static let all = [short, signature, long]
 
-    /// As a JSON string.
+    /// Returns `text` as a JSON string.
     package static func json(_ text: String) -> String { JSONString.quoted(text) }
 
-    /// With half a surrogate pair in it, which not every reader of JSON takes.
+    /// Returns `text` as a JSON string with half a surrogate pair, which some JSON readers reject.
     package static func jsonWithHalfPair(_ text: String) -> String {
         String(JSONString.quoted(text).dropLast()) + #"\ud800""#
     }
 
-    /// What a line must not have, in words; empty if it is fit to be logged or printed.
+    /// Describes what a line must not contain; empty if it is fit to be logged or printed.
     ///
     /// - Parameters:
-    ///   - isBounded: Whether it is of bounded length: lines of a log and errors are, the data that was asked for is not.
-    ///   - isColored: Whether the four ways in which `pusher-cli` paints are let pass.
-    ///   - isPiped: Whether a program reads it, to which the direction of writing means nothing.
+    ///   - isBounded: Whether the length is limited, as for log lines and errors, but not for requested data.
+    ///   - isColored: Whether to allow the four styles that `pusher-cli` uses.
+    ///   - isPiped: Whether a program reads it, for which the writing direction means nothing.
     package static func flaws(
         in line: String, isBounded: Bool = true, isColored: Bool = false, isPiped: Bool = false
     ) -> [String] {

@@ -1,12 +1,12 @@
 import Basics
 package import Logging
 
-/// Keeps what is logged, as one text a line.
+/// A log handler that keeps each message as a line of text.
 package final class LogLines: LogHandler {
     private let lines = Lock<[String]>([])
     private let sourceNames = Lock<Set<String>>([])
 
-    /// The modules that the lines are from.
+    /// The modules that logged the lines.
     package var sources: Set<String> { sourceNames.withLock { $0 } }
 
     package init() {}

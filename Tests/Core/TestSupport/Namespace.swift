@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// Runs one test once more, in a process with namespaces of its own, where it may mount over the system's files.
+/// Reruns a test in a process with its own namespaces, where it may mount over the system's files.
 ///
-/// The test that calls ``run(_:_:prepare:environment:)`` names another one, which has the trait
+/// The calling test passes ``run(_:_:prepare:environment:)`` the name of another test, which has the trait
 /// `.enabled(if: Namespace.isInside)` and ends with ``pass()``.
 package enum Namespace {
     private static let marker = "TEST_NAMESPACE_MARKER"
 
-    /// Whether this process was started for a test inside.
+    /// Whether this process runs a test inside.
     package static let isInside = ProcessInfo.processInfo.environment[marker] != nil
 
-    /// How namespaces can be had here; nil where the system does not permit them.
+    /// The command that creates namespaces; `nil` where the system does not permit them.
     private static let isolation = Task { () -> [String]? in
         for options in [["--map-root-user", "--net", "--mount"], ["--net", "--mount"]] {
             if await (try? ChildProcess("unshare", options + ["true"]))?.status() == 0 { return options }
@@ -22,16 +22,16 @@ package enum Namespace {
     @Sendable
     package static func isPermitted() async -> Bool { await isolation.value != nil }
 
-    /// Says inside that the test has come to its end.
+    /// Reports, from inside, that the test has come to its end.
     package static func pass() throws {
         try Data().write(to: URL(filePath: ProcessInfo.processInfo.environment[marker] ?? ""))
     }
 
     /// - Parameters:
-    ///   - test: What `--filter` takes.
-    ///   - prepare: Shell commands that come before. The loopback interface is up.
-    ///   - environment: Added to that of this process.
-    /// - Returns: What the process printed; nil if the test has come to its end and passed.
+    ///   - test: An argument for `--filter`.
+    ///   - prepare: Shell commands to run first. The loopback interface is up.
+    ///   - environment: Variables to add to those of this process.
+    /// - Returns: The output of the process; `nil` if the test has come to its end and passed.
     package static func run(
         _ test: String, prepare: String, environment: [String: String] = [:]
     ) async throws -> String? {

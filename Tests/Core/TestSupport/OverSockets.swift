@@ -3,10 +3,10 @@ import Foundation
 package import Testing
 import Transport
 
-/// Tests that use sockets: a few run at a time. All at once would wait for each other for longer than the time-outs that
-/// they are about.
+/// Tests that use sockets. Only a few run at a time: all at once would delay each other beyond the time-outs that they
+/// test.
 package struct OverSockets: SuiteTrait, TestTrait, TestScoping {
-    /// How many of the few turns a test takes; one that takes them all runs alone.
+    /// The number of turns a test takes; a test that takes all of them runs alone.
     let turns: Int
 
     package var isRecursive: Bool { true }
@@ -24,8 +24,8 @@ package struct OverSockets: SuiteTrait, TestTrait, TestScoping {
         try result.get()
     }
 
-    /// Appends to a file what Scripts/test prints: Swift Testing tells the time since the run began, waiting for a turn
-    /// included.
+    /// Appends to a file that Scripts/test prints. Swift Testing reports the time since the run began, including the
+    /// wait for a turn.
     private func note(_ duration: Duration, of test: Test) {
         guard let path = ProcessInfo.processInfo.environment["TEST_TIMES"] else { return }
         let file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
@@ -40,7 +40,7 @@ package struct OverSockets: SuiteTrait, TestTrait, TestScoping {
 extension Trait where Self == OverSockets {
     package static var overSockets: Self { OverSockets(turns: 1) }
 
-    /// While no other such test runs: for those that change what the whole process shares.
+    /// Runs while no other such test does: for tests that change state of the whole process.
     package static var overSocketsAlone: Self { OverSockets(turns: Turnstile.turns) }
 }
 

@@ -55,7 +55,7 @@ package struct RandomJSON {
         return "\"" + inside.joined() + "\""
     }
 
-    /// Often about as long as the blocks that readers take.
+    /// A length, often close to the block size of readers.
     private mutating func length() -> Int {
         [1, 2, 15, 16, 17, 31, 32, 33, 62, 63, 64, 65].randomElement(using: &generator) ?? 1
     }

@@ -1,14 +1,14 @@
 package import Testing
 
-/// Which rules of Documentation/Rules/encryption.md a test holds. `Lab/encryption-rules` lists them.
+/// The rules of Documentation/Rules/encryption.md that a test covers. `Lab/encryption-rules` lists them.
 package struct Rule: TestTrait, SuiteTrait {
-    /// Such as `R14`.
+    /// The names of rules, such as `R14`.
     package let names: [String]
 
     package var comments: [Comment] { names.map { "rule \($0)" } }
 }
 
 extension Trait where Self == Rule {
-    /// The test holds a rule of Documentation/Rules/encryption.md.
+    /// Marks a test that covers rules of Documentation/Rules/encryption.md.
     package static func rule(_ names: String...) -> Self { Rule(names: names) }
 }

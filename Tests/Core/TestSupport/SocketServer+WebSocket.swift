@@ -5,7 +5,7 @@ import Foundation
 extension SocketServer.Peer {
     /// Reads the handshake of a WebSocket client and accepts it.
     ///
-    /// - Parameter extensions: Those agreed on.
+    /// - Parameter extensions: The extensions to accept.
     package func acceptWebSocket(extensions: String? = nil) {
         let key = readHead().components(separatedBy: "Sec-WebSocket-Key: ").last?.prefix(24) ?? ""
         let text = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
@@ -17,7 +17,7 @@ extension SocketServer.Peer {
                 + "Sec-WebSocket-Accept: \(Data(digest).base64EncodedString())\r\n\r\n")
     }
 
-    /// One whole frame of any length.
+    /// Writes a whole frame of any length.
     package func writeFrame(_ payload: [UInt8], opcode: UInt8 = 1) {
         let length: [UInt8]
         switch payload.count {
@@ -34,7 +34,7 @@ extension SocketServer.Peer {
         writeFrame([UInt8(code >> 8), UInt8(code & 255)] + reason, opcode: 8)
     }
 
-    /// The payload of the client's next frame; nil at the end, or if it is no masked frame.
+    /// Returns the payload of the client's next frame; `nil` at the end, or if the frame is not masked.
     package func readFrame() -> String? {
         guard let head = readExactly(2), head[1] & 0x80 != 0 else { return nil }
         var count = Int(head[1] & 0x7F)

@@ -2,21 +2,20 @@ import Basics
 import Foundation
 import Glibc
 
-/// A TCP server for peers that no library would play: a closure with a blocking socket for each connection, on a thread
-/// of its own. It listens as long as the process lives.
+/// A TCP server for peers that no library would imitate: a closure with a blocking socket for each connection, on its
+/// own thread. It listens for the lifetime of the process.
 package final class SocketServer: Sendable {
-    /// One accepted (or opened) connection.
     package struct Peer: Sendable {
         package let descriptor: Int32
 
-        /// What comes next; empty at the end.
+        /// Reads the next bytes; empty at the end.
         package func read(atMost count: Int = 65_536) -> [UInt8] {
             var buffer = [UInt8](repeating: 0, count: count)
             let received = recv(descriptor, &buffer, count, 0)
             return Array(buffer.prefix(max(received, 0)))
         }
 
-        /// Everything up to the blank line that ends an HTTP head.
+        /// Reads up to the blank line that ends an HTTP head.
         package func readHead() -> String {
             var head: [UInt8] = []
             while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
@@ -38,9 +37,9 @@ package final class SocketServer: Sendable {
 
         package func write(_ text: String) { write(Array(text.utf8)) }
 
-        /// From now on the system drops what comes in, as if the way to here were cut: nothing is confirmed.
+        /// Makes the system drop all further input, like a cut line: nothing is acknowledged.
         package func goDeaf() {
-            // A socket filter of one instruction: return 0, keep nothing (BPF_RET | BPF_K).
+            // A socket filter of one instruction: return 0 and keep nothing (BPF_RET | BPF_K).
             var instruction: (code: UInt16, jumps: UInt16, value: UInt32) = (0x06, 0, 0)
             withUnsafePointer(to: &instruction) { pointer in
                 var program = (count: UInt(1), instructions: UnsafeRawPointer(pointer))
@@ -48,15 +47,14 @@ package final class SocketServer: Sendable {
             }
         }
 
-        /// Ends the connection with a reset.
         package func reset() {
             var linger = linger(l_onoff: 1, l_linger: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
         }
 
-        /// Copies both ways until both have ended, then closes the other one.
+        /// Copies in both directions until both have ended, then closes the other peer.
         ///
-        /// Not before: a descriptor that is closed while it is in use may be another connection's by then.
+        /// Does not close it earlier: a descriptor closed while in use may already belong to another connection.
         package func relay(with other: Peer) {
             let isDone = DispatchSemaphore(value: 0)
             Thread.detachNewThread {

@@ -1,19 +1,19 @@
-/// What a terminal shows of the bytes that it got, as far as the project uses it. It scrolls without end.
+/// The screen of a terminal, as far as the project uses one. It scrolls without limit.
 ///
-/// Widths are those of `wcwidth`, character by character, as in terminals that know no sequences of emoji.
+/// Widths are those of `wcwidth`, character by character, as in terminals without support for emoji sequences.
 package struct TerminalScreen {
     package struct Cell: Hashable, Sendable {
-        /// A character with its marks; empty in the second column of a wide one.
+        /// A character with its marks; empty in the second column of a wide character.
         package var text = " "
-        /// The codes of SGR that are in force, in order.
+        /// The active SGR codes, in order.
         package var style: [String] = []
         package var link = ""
     }
 
     package private(set) var bells = 0
-    /// Control characters and sequences that the project has no use for: somebody else's.
+    /// Control characters and sequences that the project does not use, so another party wrote them.
     package private(set) var strange: [String] = []
-    /// Private modes that are set, such as 2004.
+    /// The active private modes, such as 2004.
     package private(set) var modes: Set<Int> = [7, 25]
     package private(set) var cursor = (row: 0, column: 0)
     package var columns: Int
@@ -33,7 +33,7 @@ package struct TerminalScreen {
         rows.indices.contains(row) && rows[row].indices.contains(column) ? rows[row][column] : Cell()
     }
 
-    /// Without the spaces at their ends.
+    /// The lines without trailing spaces.
     package var lines: [String] {
         rows.map { row in
             let text = row.map(\.text).joined()
@@ -44,7 +44,7 @@ package struct TerminalScreen {
 
     package mutating func feed(_ bytes: some Sequence<UInt8>) {
         pending += bytes
-        // What is cut off in the middle of a character waits.
+        // A partial character at the end stays pending.
         var end = pending.count
         if let last = pending.lastIndex(where: { $0 & 0xC0 != 0x80 }), pending[last] >= 0xC0 {
             let length = pending[last] >= 0xF0 ? 4 : pending[last] >= 0xE0 ? 3 : 2
@@ -68,7 +68,7 @@ package struct TerminalScreen {
         pending += rest
     }
 
-    /// - Returns: Its length; nil if its end is missing.
+    /// - Returns: The length of the sequence; `nil` if its end is missing.
     private mutating func sequence(_ scalars: ArraySlice<Unicode.Scalar>) -> Int? {
         let body = scalars.dropFirst()
         guard let bracket = body.first else { return nil }
@@ -104,14 +104,14 @@ package struct TerminalScreen {
         case ("h", _) where parameters.hasPrefix("?"): modes.formUnion(Self.numbers(parameters))
         case ("l", _) where parameters.hasPrefix("?"): modes.subtract(Self.numbers(parameters))
         case ("m", _): apply(parameters)
-        // Questions, and kitty's keys.
+        // Queries, and kitty's keys.
         case ("n", "6"), ("t", "16"), ("c", ""), ("p", "?2026$"), ("u", _): break
         case (let final, _): strange.append("CSI \(parameters)\(final)")
         }
         return end - scalars.startIndex + 1
     }
 
-    /// Links; titles, notices, the clipboard and questions are let through.
+    /// Handles links; ignores titles, notifications, the clipboard and queries.
     private mutating func told(_ kind: Unicode.Scalar, _ words: String) {
         let fields = words.split(separator: ";", maxSplits: 2, omittingEmptySubsequences: false)
         if kind == "]", fields.count == 3, fields[0] == "8" {
@@ -125,7 +125,7 @@ package struct TerminalScreen {
         parameters.dropFirst().split(separator: ";").compactMap { Int($0) }
     }
 
-    /// Keeps one colour before, one behind, and the flags.
+    /// Keeps one foreground colour, one background colour and the flags.
     private mutating func apply(_ parameters: String) {
         var codes = parameters.split(separator: ";", omittingEmptySubsequences: false).map(String.init)[...]
         while let code = codes.popFirst() {
@@ -176,7 +176,7 @@ package struct TerminalScreen {
 
     private mutating func put(_ cells: [Cell]) {
         if cursor.column + cells.count > columns, !modes.contains(7) {
-            // What does not fit covers the last column.
+            // A character that does not fit covers the last column.
             cursor.column = max(columns - cells.count, 0)
         } else if cursor.column + cells.count > columns {
             cursor = (cursor.row + 1, 0)

@@ -1,4 +1,4 @@
-/// The same numbers in every run.
+/// A generator with the same numbers in every run.
 package struct XorShift: RandomNumberGenerator {
     private var state: UInt64
 

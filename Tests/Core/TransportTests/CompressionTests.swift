@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transport
 
-/// permessage-deflate (RFC 7692) from the client's side.
+/// permessage-deflate (RFC 7692) on the client's side.
 struct CompressionTests {
     private static let hello = Array("Hello".utf8)
 
@@ -97,7 +97,7 @@ struct CompressionTests {
 
     // MARK: Receiving
 
-    /// Section 7.2.3; the last refers to the one before it.
+    /// The examples of section 7.2.3; the last refers to the previous one.
     @Test(arguments: [
         [frame(0xC1, [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00])],
         [frame(0x41, [0xF2, 0x48, 0xCD]), frame(0x80, [0xC9, 0xC9, 0x07, 0x00])],
@@ -154,7 +154,7 @@ struct CompressionTests {
             (frame(0x01, [0x61]) + frame(0xC0, [0x48]), 1002), (frame(0xA1, []), 1002), (frame(0x91, []), 1002),
             (frame(0x41, [0xF2]) + frame(0xC1, [0x00]), 1002), (frame(0xC1, [0x07, 0x00]), 1007),
             (frame(0xC1, [0xF2, 0x48, 0xCD]), 1007), (frame(0xC1, []), 1007),
-            // "Hello" as a distance into a window that is empty.
+            // "Hello" as a distance into an empty window.
             (frame(0xC1, [0xF2, 0x00, 0x11, 0x00, 0x00]), 1007),
             (frame(0xC1, [0x00, 0x01, 0x00, 0xFE, 0xFF, 0xE2, 0x00]), 1007),
             (frame(0x41, [0x00, 0x01, 0x00, 0xFE, 0xFF, 0xFF]), 1007),
@@ -202,7 +202,7 @@ struct CompressionTests {
         }
     }
 
-    /// A read of 64 KiB can hold 64 MiB. Each call does a part of it, so that others have their turns in between.
+    /// A read of 64 KiB can hold 64 MiB. Each call processes a part, so that other work can run in between.
     @Test(arguments: [(300, 200_000), (1, 8 << 20)])
     func oneCallInflatesABoundedPart(count: Int, size: Int) throws {
         let deflater = try deflater()
@@ -243,13 +243,13 @@ struct CompressionTests {
         }
     }
 
-    /// A server that takes over no context can be skipped without decompressing.
+    /// Without context takeover, an oversized message can be skipped without decompressing.
     @Test(arguments: [1, 7, 1000, .max])
     func whatIsTooLargeIsSkippedWithoutInflatingIt(size: Int) throws {
         let deflater = try deflater(keepsContext: false)
         var script = try opened(
             "permessage-deflate; server_no_context_takeover", maximumMessageSize: 100_000, oversizedMessages: .discard)
-        // Behind the limit nobody looks: what would not inflate does not matter.
+        // Data beyond the limit is not inspected, so invalid data there does not matter.
         let payload = deflater.deflate(Self.large) + [0x07, 0xFF, 0x07, 0xFF]
         let cut = payload.count * 9 / 10
         var bytes = frame(0xC2, payload) + frame(0xC1, deflater.deflate(Self.hello))
@@ -266,8 +266,7 @@ struct CompressionTests {
         #expect(script.takeFrames().map(\.opcode) == [0x8A])
     }
 
-    /// What follows may refer to all of it, so that it cannot be skipped unless it is inflated, which the server decides
-    /// the size of.
+    /// The next message may refer to all of it, so skipping it means inflating it, and the server decides its size.
     @Test func whatIsTooLargeEndsAConnectionWhoseContextIsTakenOver() throws {
         let deflater = try deflater()
         var script = try opened(maximumMessageSize: 100_000, oversizedMessages: .discard)
@@ -285,7 +284,7 @@ struct CompressionTests {
         #expect(script.end?.code == 1009)
     }
 
-    /// 6,400 bytes that inflate to nothing pass with a limit of 100; a byte more does not.
+    /// 6,400 bytes that inflate to nothing pass with a limit of 100; one more byte does not.
     @Test(arguments: [WebSocketRequest.OversizedMessages.close, .discard])
     func compressedBytesAreCountedToo(oversized: WebSocketRequest.OversizedMessages) throws {
         let nothing = [UInt8](repeatElement([0, 0, 0, 0xFF, 0xFF], count: 640).joined())
@@ -296,14 +295,14 @@ struct CompressionTests {
         #expect(script.end?.code == 1009)
     }
 
-    /// A server that sends a large message in many small pieces must not make each cost as much as all before it.
+    /// When a server sends a large message in many small pieces, no piece may cost as much as all earlier ones.
     @Test(arguments: [true, false])
     func aPieceOfALargeMessageCostsNoMoreThanOneOfASmallMessage(isCompressed: Bool) throws {
         func cost(behind size: Int) throws -> Duration {
             let deflater = try deflater()
             func part(_ bytes: [UInt8]) -> [UInt8] { isCompressed ? deflater.deflate(bytes) + Deflater.tail : bytes }
             var script = try opened(maximumMessageSize: 64 << 20)
-            // The first piece may make room for the others.
+            // The first piece may reserve space for the others.
             script.receive(frame(isCompressed ? 0x42 : 0x02, part([UInt8](repeating: 7, count: size))))
             script.receive(frame(0x00, part([7])))
             let pieces = (0..<500).map { _ in frame(0x00, part([7])) }
@@ -330,7 +329,7 @@ struct CompressionTests {
         }
     }
 
-    /// A server that says nothing of its window has one of 32 KiB.
+    /// A server that does not mention its window has one of 32 KiB.
     @Test func aReferenceMayGoBackByTheWholeWindow() throws {
         var state: UInt64 = 1
         let noise = (0..<32_000).map { _ in
@@ -359,7 +358,7 @@ struct CompressionTests {
         #expect(frames.map(\.payload) == [[0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00], second, [0, 0, 0, 1]])
     }
 
-    /// Who has offered it keeps to it, also if the server says nothing of it.
+    /// A client that offered it must comply even if the server does not mention it.
     @Test func withoutTakeoverEachMessageStandsAlone() throws {
         var script = try opened(offer: DeflateOffer(clientNoContextTakeover: true))
         for _ in 0..<2 { script.machine.send(text: Self.hello, using: &script.random) }
@@ -385,7 +384,7 @@ struct CompressionTests {
         }
     }
 
-    /// zlib has no window of 256 bytes; a message need not be compressed (section 6.1).
+    /// zlib has no window of 256 bytes, and a message need not be compressed (section 6.1).
     @Test func withTheSmallestWindowMessagesAreSentAsTheyAre() throws {
         var script = try opened("permessage-deflate; client_max_window_bits=8")
         script.machine.send(text: Self.hello, using: &script.random)

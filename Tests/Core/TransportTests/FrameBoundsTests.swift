@@ -2,7 +2,7 @@ import Testing
 
 @testable import Transport
 
-/// The bounds of frames and messages, each from both sides.
+/// The limits of frames and messages, each from both sides.
 struct FrameBoundsTests {
     private static func opened(_ oversized: WebSocketRequest.OversizedMessages) throws -> WebSocketScript {
         try .opened(WebSocketRequest(url: "ws://h/", maximumMessageSize: 100, oversizedMessages: oversized))
@@ -32,7 +32,7 @@ struct FrameBoundsTests {
         }
     }
 
-    /// 64 times the limit is skipped, a byte more closes; in one frame and in many.
+    /// 64 times the limit is skipped, one more byte closes; in one frame and in many.
     @Test func aMessageIsSkippedUpTo64TimesTheLimit() throws {
         var script = try Self.opened(.discard)
         script.receive(frame(0x82, zeros(6400)) + frame(0x02, zeros(3200)) + frame(0x80, zeros(3200)) + text("a"))
@@ -80,7 +80,7 @@ struct FrameBoundsTests {
         #expect(payload == [0x0B, 0xB8] + Array(repeating: 0x61, count: min(count, 123)))
     }
 
-    /// The shortest and the longest payload of each form of the length.
+    /// The shortest and the longest payload of each length encoding.
     @Test(arguments: [0, 125, 126, 127, 65_535, 65_536])
     func lengthsOfEachFormAreRead(count: Int) throws {
         var script = try WebSocketScript.opened()
@@ -109,7 +109,7 @@ struct FrameBoundsTests {
         script.machine.heldBack()
         for _ in 0..<3 { script.machine.ping(using: &script.random) }
         #expect(script.machine.takeOutput() == [])
-        script.receive(frame(0x8A, [0, 0, 0, 3]))  // guessed: it was not sent yet
+        script.receive(frame(0x8A, [0, 0, 0, 3]))  // guessed: it has not been sent yet
         #expect(script.pongCount == 0)
         script.machine.released(using: &script.random)
         let pings = script.takeFrames()
@@ -118,7 +118,7 @@ struct FrameBoundsTests {
         #expect(script.pongCount == 1)
     }
 
-    /// A pong may be a heartbeat that answers nothing, and a peer may answer the newest of several pings alone (RFC 6455,
+    /// A pong may be an unsolicited heartbeat, and a peer may answer only the newest of several pings (RFC 6455,
     /// section 5.5.3).
     @Test func onlyTheAnswerToTheNewestPingIsTold() throws {
         var script = try WebSocketScript.opened()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transport
 
-/// Random streams of frames, right and wrong ones, give the same wherever the reads end.
+/// Random streams of valid and invalid frames give the same result wherever reads end.
 struct FrameSplitTests {
     private struct Result: Equatable {
         var messages: [WebSocketMessage] = []
@@ -52,7 +52,7 @@ struct FrameSplitTests {
             switch Int.random(in: 0..<40, using: &random) {
             case 0: frame(0x88, [0x03, 0xE8] + Array("bye ☃".utf8))
             case 1: frame(0x88, [0x03])
-            case 2: frame(0x83, [])  // an opcode that is none
+            case 2: frame(0x83, [])  // an undefined opcode
             case 3: frame(0x80, [1])  // perhaps a continuation of nothing
             case 4..<20: frame(0x89, [UInt8](repeating: 7, count: Int.random(in: 0...125, using: &random)))
             case _: frame(0x8A, [1, 2])
@@ -67,7 +67,7 @@ struct FrameSplitTests {
                 var output = FrameDecoder.Output()
                 decoder.decode(Array(chunk), into: &output)
                 result.messages += output.messages.map { message in
-                    // How much of a compressed message was inflated before it was found too large depends on the reads.
+                    // The reads determine how much of a compressed message is inflated before it proves too large.
                     guard isCompressed, case .oversized(let byteCount) = message else { return message }
                     #expect(byteCount > Self.maximumMessageSize)
                     return .oversized(byteCount: 0)

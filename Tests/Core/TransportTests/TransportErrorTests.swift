@@ -2,7 +2,7 @@ import Testing
 import Transport
 
 struct TransportErrorTests {
-    /// Who publishes has to know whether that may have been done twice if it is done again.
+    /// A publisher must know whether a retry could publish twice.
     @Test(
         arguments: [
             (.invalidRequest, false), (.couldNotResolve, false), (.couldNotConnect, false), (.proxy, false),

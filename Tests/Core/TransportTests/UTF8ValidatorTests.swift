@@ -4,7 +4,7 @@ import Testing
 @testable import Transport
 
 struct UTF8ValidatorTests {
-    /// All beginnings, with bytes behind them that are just in and just out of the bounds of RFC 3629, section 4.
+    /// All prefixes, followed by bytes just inside and just outside the bounds of RFC 3629, section 4.
     @Test func itAgreesWithTheStandardLibraryAtEveryBound() {
         let second: [UInt8] = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
         let others: [UInt8] = [0x7F, 0x80, 0xBF, 0xC0]
@@ -26,7 +26,7 @@ struct UTF8ValidatorTests {
         Issue.record("\(bytes) \(isValid ? "is" : "is not") UTF-8")
     }
 
-    /// What cannot become valid any more is refused at once, what can become it is waited for.
+    /// Input that cannot become valid is rejected at once; input that still can is waited for.
     @Test(
         arguments: [
             ([0xC2], true), ([0xC1], false), ([0xE0, 0xA0], true), ([0xE0, 0x9F], false), ([0xED, 0xA0], false),

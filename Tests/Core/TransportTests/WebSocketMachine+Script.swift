@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Transport
 
-/// Counts up, so that masks and keys can be foreseen and still differ.
+/// A generator that counts up, so that masks and keys are predictable but different.
 struct CountingGenerator: RandomNumberGenerator {
     private var value: UInt64 = 0
 
@@ -12,7 +12,7 @@ struct CountingGenerator: RandomNumberGenerator {
     }
 }
 
-/// A WebSocket machine played by hand.
+/// A WebSocket machine driven manually.
 struct WebSocketScript {
     var machine: WebSocketMachine
     var random = CountingGenerator()
@@ -33,7 +33,7 @@ struct WebSocketScript {
         return script
     }
 
-    /// What a server answers to the handshake.
+    /// The server's response to the handshake.
     func acceptance(_ extra: String = "") -> [UInt8] {
         let key = handshake.components(separatedBy: "Sec-WebSocket-Key: ")[1].prefix(24)
         let accept = ClientHandshake.accept(key: String(key))
@@ -54,7 +54,7 @@ struct WebSocketScript {
         end = end ?? received.end
     }
 
-    /// Frames that the machine wrote since the last call, unmasked: opcode and payload.
+    /// Returns the frames that the machine wrote since the last call, unmasked: opcode and payload.
     mutating func takeFrames() -> [(opcode: UInt8, payload: [UInt8], key: [UInt8])] {
         var bytes = machine.takeOutput()[...]
         var frames: [(UInt8, [UInt8], [UInt8])] = []
@@ -78,7 +78,7 @@ struct WebSocketScript {
     }
 }
 
-/// A frame as a server sends it.
+/// Returns a frame as a server sends it.
 func frame(_ first: UInt8, _ payload: [UInt8], masked: Bool = false) -> [UInt8] {
     let mask: UInt8 = masked ? 0x80 : 0
     var bytes: [UInt8] = [first]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transport
 
-/// RFC 6455 from the client's side.
+/// RFC 6455 on the client's side.
 struct WebSocketMachineTests {
     private static let stream: [UInt8] =
         text("one") + frame(0x01, Array("tw".utf8)) + frame(0x89, [1, 2]) + frame(0x00, [0xE2]) + frame(0x8A, [])
@@ -97,7 +97,7 @@ struct WebSocketMachineTests {
         #expect(script.end?.code == 1009)
     }
 
-    /// Where they need not be copied from.
+    /// No copy is needed.
     @Test func textInOneReadIsFoundThere() throws {
         var script = try WebSocketScript.opened()
         let bytes = frame(0x82, [1]) + text("ab") + frame(0x01, [0x63]) + frame(0x80, [0x64]) + text("")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What fuzzing starts from, and every input that once broke a claim.
+/// The initial inputs of fuzzing, and every input that once broke a claim.
 struct CorpusTests {
     @Test(arguments: FuzzTarget.allCases)
     func claimsHoldForTheCorpus(target: FuzzTarget) throws {
@@ -20,7 +20,7 @@ struct CorpusTests {
 
     private func seed(_ name: String) throws -> [UInt8] { Array(try Fixtures.data("fuzz/" + name)) }
 
-    /// Mutations of what is refused at once would not get far.
+    /// Mutations of immediately rejected inputs would not get far.
     @Test func whatTheCorporaOfEncryptionHoldIsRead() throws {
         var (account, session, inbound) = (KnownKeys.bob, KnownKeys.session, KnownKeys.inbound)
         let opening = try OlmPreKeyMessage(try seed("olm/pre-key"))

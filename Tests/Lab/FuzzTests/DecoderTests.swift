@@ -1,6 +1,6 @@
 import Testing
 
-/// The fuzz target `json-decoder` for a while, with the same choices in every run.
+/// A short run of the fuzz target `json-decoder`, with the same choices every time.
 struct DecoderTests {
     @Test(arguments: 0..<16)
     func ourDecoderAgreesWithFoundations(seed: Int) {

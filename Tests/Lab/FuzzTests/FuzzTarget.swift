@@ -1,6 +1,6 @@
 import JSONBytes
 
-/// What reads bytes of strangers. Each target takes any bytes, and says which claim does not hold for them.
+/// Code that reads bytes from strangers. Each target takes any bytes, and reports the claim that fails for them.
 enum FuzzTarget: String, CaseIterable {
     case websocket
     case handshake
@@ -67,7 +67,7 @@ enum FuzzTarget: String, CaseIterable {
     }
 }
 
-/// Something that should hold for all bytes does not hold for some.
+/// A claim that should hold for all bytes but fails for some.
 struct BrokenClaim: Error, CustomStringConvertible {
     let description: String
 }

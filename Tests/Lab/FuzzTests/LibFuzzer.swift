@@ -1,6 +1,6 @@
 import Glibc
 
-/// The target that the environment variable `FUZZ` names.
+/// The target named by the environment variable `FUZZ`.
 private let target: FuzzTarget = {
     guard let name = getenv("FUZZ").map({ String(cString: $0) }), let target = FuzzTarget(rawValue: name) else {
         fatalError("FUZZ is none of \(FuzzTarget.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -8,7 +8,7 @@ private let target: FuzzTarget = {
     return target
 }()
 
-/// What libFuzzer calls with each input.
+/// The function that libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     do throws(BrokenClaim) {

@@ -3,10 +3,10 @@ import Testing
 
 @testable import simulate
 
-/// The simulation's own claims, where one was wrong.
+/// Claims of the simulation that once were wrong.
 @NetworkActor
 struct SimulationTests {
-    /// Nobody reads what the connection still brings, until the client has dropped it.
+    /// The connection's remaining input is not read until the client has dropped it.
     @Test(
         arguments: [
             [(2, .call(.disconnect)), (0.03, .call(.connect))], [(2, .call(.move))], [(2, .hint(isLost: false))],

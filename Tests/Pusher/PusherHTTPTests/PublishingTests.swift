@@ -78,7 +78,7 @@ struct PublishingTests {
         }
     }
 
-    /// A page of a proxy or a portal means that the server has not got the event.
+    /// A page of a proxy or a portal means that the event has not reached the server.
     @Test(arguments: ["<html>hi</html>", "ok then", "{"])
     func anAnswerThatIsNoJSONIsNoSuccess(body: String) async throws {
         let server = SocketServer { peer in
@@ -96,7 +96,7 @@ struct PublishingTests {
         #expect(batch?.kind == .unexpectedAnswer)
     }
 
-    /// Each server has its own.
+    /// Each kind of server has its own answer.
     @Test(arguments: ["", "{}", #"{"ok":true}"#, "[]", " \n{}\n"])
     func anyJSONIsASuccess(body: String) async throws {
         let server = SocketServer { peer in

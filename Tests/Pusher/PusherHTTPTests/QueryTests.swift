@@ -5,10 +5,10 @@ import PusherProtocol
 import TestSupport
 import Testing
 
-/// Channels and users.
+/// Queries for channels and users.
 @Suite(.overSockets)
 struct QueryTests {
-    /// What the server saw, and what the call made of its answer.
+    /// Returns the request that the server received, and the result of the call.
     private func exchange<Result>(
         _ answer: String, _ call: (PusherHTTPClient) async throws -> Result
     ) async throws -> (line: String, body: String, result: Result) {

@@ -20,7 +20,7 @@ struct SignedRequestTests {
     @Test func theVectorsAgree() throws {
         let vectors = try JSONDecoder().decode(Vectors.self, from: try Fixtures.data("vectors.json")).http_signing
         #expect(vectors.count == 16)
-        for vector in vectors where !(vector.body == nil && vector.body_md5 != nil) {  // that one is Python's own way
+        for vector in vectors where !(vector.body == nil && vector.body_md5 != nil) {  // only Python sends that one
             let request = SignedRequest(
                 method: vector.method, path: vector.path, query: vector.params.map { ($0.key, $0.value) },
                 body: Array((vector.body ?? "").utf8))

@@ -2,7 +2,7 @@ import PusherHTTP
 import TestSupport
 
 extension SocketServer.Peer {
-    /// One HTTP request with a `Content-Length`.
+    /// Reads an HTTP request with a `Content-Length`.
     func readRequest() -> (head: String, body: String) {
         let head = readHead()
         let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.1) } ?? 0

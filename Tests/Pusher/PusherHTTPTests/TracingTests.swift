@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Tracing
 
-/// Calls as spans.
+/// API calls as spans.
 @Suite(.overSockets)
 struct TracingTests {
     @Test func aCallIsASpanWithoutNames_whoseContextTheServerGets() async throws {

@@ -40,7 +40,7 @@ struct WebhookTests {
         #expect(first.events == [.channelOccupied(channel: "my-channel")])
         #expect(first.timeMilliseconds == 1_327_078_148_132)
         #expect(first.time == Date(timeIntervalSince1970: 1_327_078_148.132))
-        // The second is a signature over JSON that is no webhook.
+        // The second is a signature over JSON that is not a webhook.
         let last = try #require(vectors.last)
         #expect(throws: PusherWebhookError(.malformed, "the body is not a JSON object with time_ms and events")) {
             try webhook(last)
@@ -131,7 +131,7 @@ struct WebhookTests {
         _ = try webhook(body, now: now)
     }
 
-    /// Nobody has to ask for that.
+    /// No option is needed for that.
     @Test func anOldRequestIsRefusedByDefault() throws {
         func webhook(at milliseconds: Double) throws(PusherWebhookError) -> PusherWebhook {
             let body = #"{"time_ms":\#(Int(milliseconds)),"events":[]}"#
@@ -148,7 +148,7 @@ struct WebhookTests {
         }
     }
 
-    /// Whoever holds the secret may sign any number.
+    /// Anyone with the secret may sign any number.
     @Test(arguments: [
         ("0", PusherWebhookError.Kind.outdated), ("-62167219200000", .outdated),  // year 0
         ("31494784780800000", .outdated),  // year 1,000,000
@@ -200,7 +200,7 @@ struct WebhookTests {
         #expect(error?.kind == .invalidArgument)
     }
 
-    /// Any number may be the time of a webhook, any date the present, and any duration its age.
+    /// A webhook's time can be any number, the present any date, and the maximum age any duration.
     @Test(arguments: ["9223372036854775807", "-9223372036854775807", "1e18", "0"])
     func timesOfAnySize(time: String) throws {
         let body = #"{"time_ms":\#(time),"events":[]}"#

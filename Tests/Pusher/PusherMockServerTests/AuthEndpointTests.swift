@@ -39,7 +39,7 @@ struct AuthEndpointTests {
         await server.stop()
     }
 
-    /// Every client may try encrypted channels without setting anything up.
+    /// Every client can try encrypted channels without any setup.
     @Test func theDefaultApplicationHasEncryptedChannels() async throws {
         let server = try await PusherMockServer.start()
         let key = try #require(EncryptionMasterKey(base64: PusherMockServer.App.defaultEncryptionMasterKey))
@@ -168,7 +168,7 @@ struct AuthEndpointTests {
             }
             try await group.waitForAll()
         }
-        // Answers that leave in one turn of the server's loop may still be read by two connections in any order.
+        // Two connections may read answers from the same turn of the server's loop in any order.
         #expect(order.withLock { Set($0) } == ["private-a", "private-b"])
         #expect(try await auth(server, "socket_id=1.2&channel_name=private-c").status == 200)
         await server.stop()

@@ -44,7 +44,7 @@ struct BrowserGuardTests {
 
 @Suite(.overSockets)
 struct HostFieldTests {
-    /// - Returns: The status; nil if there is no answer.
+    /// - Returns: The status; `nil` without an answer.
     private func status(
         _ path: String, _ fields: String, version: String = "1.1", to server: PusherMockServer
     ) throws -> Int? {
@@ -59,7 +59,7 @@ struct HostFieldTests {
         return String(decoding: answer, as: UTF8.self).split(separator: " ").dropFirst().first.flatMap { Int($0) }
     }
 
-    /// A page's own name that suddenly means this machine.
+    /// A page's own name that suddenly resolves to this machine.
     @Test(arguments: [true, false], ["/pusher/auth", "/pusher/user-auth"])
     func anotherHostIsNotSignedFor(servesAuthOnly: Bool, path: String) async throws {
         var configuration = PusherMockServer.Configuration(servesAuthOnly: servesAuthOnly)

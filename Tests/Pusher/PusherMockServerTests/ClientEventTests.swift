@@ -81,7 +81,7 @@ struct ClientEventTests {
     @Test func rateLimitIsReportedAndTheConnectionKept() async throws {
         let server = try await PusherMockServer.start(.init(apps: [.init(clientEventRateLimit: 3)]))
         let (client, socketID) = try await TestClient.subscribed(to: "private-x", on: server)
-        // More than the slowest machine sends over several seconds, which is what the limit is about.
+        // More than the slowest machine sends over several seconds, the period that the limit covers.
         for _ in 0..<50 { try await client.send(#"{"event":"client-e","channel":"private-x","data":1}"#) }
         let refusal = errorFrame("Client event rejected due to rate limit", code: 4301)
         #expect(await client.text() == refusal)

@@ -9,7 +9,7 @@ struct CrossOriginTests {
         let status: Int
         let fields: [String: String]
 
-        /// Everything that tells a browser about pages of other origins.
+        /// The fields that give a browser access for pages of other origins.
         var access: [String: String] { fields.filter { $0.key.hasPrefix("access-control-") } }
 
         init?(_ text: String) {
@@ -25,7 +25,7 @@ struct CrossOriginTests {
         }
     }
 
-    /// The bytes as they are, which no HTTP client would send.
+    /// Sends raw bytes that no HTTP client would send.
     private func send(
         _ method: String, _ path: String, _ fields: String, body: String = "", to server: PusherMockServer
     ) throws -> Answer? {
@@ -89,7 +89,7 @@ struct CrossOriginTests {
         }
     }
 
-    /// A page must be able to tell a refusal from a server that is not there.
+    /// A page must be able to distinguish a refusal from an unreachable server.
     @Test func failuresCanBeReadToo() async throws {
         try await withServer(["http://a"]) { server in
             await server.failAuth(.respond(status: 503), next: 1)
@@ -115,7 +115,7 @@ struct CrossOriginTests {
     func anyOtherOriginGetsNothing(origin: String) async throws {
         try await withServer(["http://localhost:3000"]) { server in
             let question = try preflight(origin, to: server)
-            // Some of these are not HTTP at all.
+            // Some of these are not valid HTTP.
             #expect(question?.status == 204 || question?.status == 400 || question == nil)
             #expect(question?.access ?? [:] == [:])
             let answer = try authorize("Origin: \(origin)\r\n", to: server)
@@ -176,7 +176,7 @@ struct CrossOriginTests {
         try await withServer(["http://a"]) { server in
             let more = "Access-Control-Request-Headers: \(asked)\r\n"
             let answer = try preflight("http://a", more: more, to: server)
-            // What is no HTTP is refused as a whole.
+            // Invalid HTTP is rejected as a whole.
             if answer?.status == 204 { #expect(answer?.access["access-control-allow-headers"] == allowed) }
             #expect(answer?.status == 204 || !asked.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F })
         }
@@ -191,7 +191,7 @@ struct CrossOriginTests {
         }
     }
 
-    /// Signed requests are for servers, whose secret no page may have.
+    /// Signed requests are for servers; no page may have their secret.
     @Test func theHTTPAPIIsNotForPages() async throws {
         let server = try await PusherMockServer.start(.init(allowedOrigins: ["*"]))
         let answer = try send(

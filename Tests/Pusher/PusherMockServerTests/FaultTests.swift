@@ -80,7 +80,7 @@ struct FaultTests {
             (.text("{]"), [.text("{]")]),
             (.binary([0, 255]), [.binary([0, 255])]),
             (.ping([7]), [.ping([7])]),
-            // A control frame that is fragmented, which RFC 6455 forbids.
+            // A fragmented control frame, which RFC 6455 forbids.
             (.bytes([0x09, 0x00]), [.garbage]),
             (.hugeText(byteCount: 1 << 20), [.text(String(repeating: "x", count: 1 << 20))]),
         ] as [(PusherMockServer.ConnectionFault, [Received])])
@@ -195,7 +195,7 @@ struct FaultTests {
         let (other, otherID) = try await TestClient.subscribed(to: "d", on: server)
         try await server.inject(.splitWrites(byteCount: 20), into: otherID)
         let before = other.readCount()
-        // Long enough to take a while, so that a reader that is late still sees some of the pieces apart.
+        // Long enough to take a while, so that even a late reader sees some pieces separately.
         let data = String(repeating: "x", count: 4000)
         await server.publish(event: "e", channel: "d", data: data)
         #expect(await other.text() == #"{"event":"e","channel":"d","data":"\#(data)"}"#)

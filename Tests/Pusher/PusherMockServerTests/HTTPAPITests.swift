@@ -80,7 +80,7 @@ struct HTTPAPITests {
                 #"{"name":"pusher_internal:e","channel":"c","data":""}"#, 400,
                 "Event names starting with pusher: or pusher_internal: are reserved"
             ),
-            // As characters, it does not start with that: the colon and the accent are one.
+            // Compared by characters, it lacks the prefix: the colon and the accent form one character.
             (
                 #"{"name":"pusher:\#u{301}e","channel":"c","data":""}"#, 400,
                 "Event names starting with pusher: or pusher_internal: are reserved"
@@ -133,7 +133,7 @@ struct HTTPAPITests {
             ("channels", [("info", "user_count")], 400),
             ("channels/c", [("info", "user_count")], 400),
             ("channels/presence-p", [("info", "cache")], 400),
-            ("channels/a%20b", [], 401),  // signed escaped, sent escaped twice
+            ("channels/a%20b", [], 401),  // escaped for the signature, escaped twice when sent
             ("channels/c/users", [], 400), ("nothing", [], 404), ("events", [], 404),
         ] as [(String, [(String, String)], Int)])
     func wrongQueryIsRefused(path: String, query: [(String, String)], status: Int) async throws {
@@ -176,7 +176,7 @@ struct HTTPAPITests {
         let server = try await PusherMockServer.start()
         var api = SignedAPI(server: server)
         api.timestamp -= 590
-        // Python signs the digest of nothing on GET; parameter names are lower-cased for signing.
+        // For GET, Python signs the digest of an empty body. Parameter names are lowercased for signing.
         let emptyDigest = "d41d8cd98f00b204e9800998ecf8427e"
         #expect(try await api.call("GET", "channels", body: nil, digest: emptyDigest).status == 200)
         #expect(try await api.get("channels", [("Name", "Something else, +&=")]).status == 200)
@@ -201,7 +201,7 @@ struct HTTPAPITests {
         await server.stop()
     }
 
-    /// What stands between resolves such paths, so a signature would be for another request than the one that arrives.
+    /// Proxies resolve such paths, so the signature would cover a different request than the one that arrives.
     @Test(arguments: [
         "users/../terminate_connections", "users/./terminate_connections", "channels/..", "channels/.",
         "users/%2e%2e/terminate_connections", "channels/.%2E", "channels/a/../../events", "users/a/%2e/b",

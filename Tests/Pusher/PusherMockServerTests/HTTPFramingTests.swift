@@ -3,7 +3,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-/// Requests and answers one after the other on a connection, as bytes.
+/// Consecutive requests and answers on a connection, as bytes.
 @Suite(.overSockets)
 struct HTTPFramingTests {
     private func answer(of peer: SocketServer.Peer, until isWhole: (String) -> Bool = { _ in false }) -> String {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PusherMockServer
 
-/// Clients that mean harm; `make -C Lab hostile` measures the same on the process.
+/// Malicious clients; `make -C Lab hostile` measures the same against the process.
 @Suite(.overSockets)
 struct HostileClientTests {
     @Test func theHistoryIsBoundedInBytes() async throws {
@@ -39,7 +39,7 @@ struct HostileClientTests {
         var configuration = PusherMockServer.Configuration()
         configuration.requestTimeout = .seconds(1)
         let server = try await PusherMockServer.start(configuration)
-        // On a busy machine, a handshake can take longer than that.
+        // On a busy machine, a handshake can exceed that.
         var connection: (client: TestClient, socketID: String)?
         for _ in 0..<20 where connection == nil { connection = try? await TestClient.established(to: server) }
         let (client, socketID) = try #require(connection)
@@ -58,7 +58,7 @@ struct HostileClientTests {
             while !peer.read().isEmpty {}  // until the server closes it
             close(peer.descriptor)
         }
-        // Neither an open WebSocket nor a request that has arrived is meant.
+        // The time-out affects neither an open WebSocket nor a request that has arrived.
         #expect(await server.waitFor { $0.tcpConnectionCount == 2 })
         try await server.inject(.text("still here"), into: socketID)
         #expect(await client.text() == "still here")
@@ -79,7 +79,7 @@ struct HostileClientTests {
         let server = try await PusherMockServer.start(configuration)
         let (client, socketID) = try await TestClient.established(to: server)
         try await client.stopReading()
-        // More than the sockets' buffers and the limit take.
+        // More than the sockets' buffers and the limit hold.
         try await server.inject(.hugeText(byteCount: 32 << 20), into: socketID)
         #expect(await server.waitFor { $0.connectionCount == 0 })
         await server.stop()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PusherMockServer
 
-/// Identifiers compare byte for byte. As `String`s, each pair here is equal.
+/// Identifiers compare byte for byte. Each pair here is equal as `String`s.
 struct IdentifierTests {
     private static let composed = "\u{E9}ve"
     private static let decomposed = "e\u{301}ve"
@@ -61,7 +61,7 @@ struct IdentifierTests {
                 == ["1.1 \(errorFrame("Connection is already signed in as another user"))"])
     }
 
-    /// The Kelvin sign is canonically equal to a K, which a channel's name may have.
+    /// The Kelvin sign is canonically equal to a K, which a channel's name may contain.
     @Test(.regression("A user got the events of another one whose id Unicode considers equal."))
     func theChannelOfAUserIsForThatIDAlone() throws {
         var stage = Stage()

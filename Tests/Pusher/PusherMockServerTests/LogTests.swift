@@ -76,7 +76,7 @@ struct LogTests {
             _ = peer.readHead()
             peer.write("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
         }
-        // It must have read all: what is unread when it closes makes a reset of the end.
+        // It must read everything, because closing with unread input causes a reset.
         let silent = SocketServer { peer in
             var text = peer.readHead()
             while !text.contains("time_ms") { text += String(decoding: peer.read(), as: UTF8.self) }

@@ -83,7 +83,7 @@ struct FaultQueueTests {
 }
 
 struct FormTests {
-    /// What `URLSearchParams` makes of the same texts.
+    /// The results of `URLSearchParams` for the same texts.
     @Test(
         arguments: [
             ("", []), ("a", [("a", "")]), ("a=", [("a", "")]), ("=a", [("", "a")]),
@@ -135,7 +135,7 @@ struct JSONObjectTests {
         #expect(JSONObject(text) == nil)
     }
 
-    /// Where strings end is found by their quotes, which may be escaped, as may be what escapes them.
+    /// The end of a string is found by its quote. Quotes can be escaped, and so can escapes.
     @Test func stringsOfQuotesAndBackslashesKeepTheirText() throws {
         var random = XorShift(seed: 1)
         for _ in 0..<1000 {

@@ -102,7 +102,7 @@ struct ProfileTests {
         arguments: [
             (.vendor, #"{\"a\":{},\"b\":null}"#, #"[\"a\",\"b\"]"#, "a", "b"),
             (.reverb, #"{\"a\":[],\"b\":null}"#, #"[\"a\",\"b\"]"#, "a", "b"),
-            // Keys that count from zero make a list in PHP.
+            // Keys that count from zero form a list in PHP.
             (.reverb, #"[[],null]"#, #"[\"0\",\"1\"]"#, "0", "1"),
         ] as [(PusherMockServer.Profile, String, String, String, String)])
     func presenceHasTheShapeOfTheServersLanguage(
@@ -255,11 +255,11 @@ struct ProfileOverSocketsTests {
                 #"{"occupied":true,"user_count":1,"subscription_count":2}"#
             ),
             (.vendor, "c", "user_count", "user_count does not exist on channel c\n"),
-            // What is not asked for is told as well, and what is asked for makes no difference.
+            // Unrequested attributes are included as well; the requested ones make no difference.
             (.soketi, "presence-p", "cache", #"{"subscription_count":2,"occupied":true,"user_count":1}"#),
             (.soketi, "c", "user_count", #"{"subscription_count":1,"occupied":true}"#),
             (.soketi, "presence-q", "", #"{"subscription_count":0,"occupied":false,"user_count":0}"#),
-            // What does not fit is left out.
+            // Attributes that do not apply are omitted.
             (.reverb, "presence-p", "user_count,subscription_count", #"{"occupied":true,"user_count":1}"#),
             (.reverb, "c", "user_count,subscription_count", #"{"occupied":true,"subscription_count":1}"#),
         ] as [(PusherMockServer.Profile, String, String, String)])

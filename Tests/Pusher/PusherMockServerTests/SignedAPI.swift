@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Calls of the HTTP API by Foundation's client, signed here.
+/// HTTP API calls with Foundation's client, signed here.
 struct SignedAPI {
     struct Answer: Equatable {
         let status: Int
@@ -27,8 +27,8 @@ struct SignedAPI {
     }
 
     /// - Parameters:
-    ///   - digest: sent as `body_md5` in place of the right one.
-    ///   - change: what happens to the query once it is signed.
+    ///   - digest: The `body_md5` to send instead of the correct one.
+    ///   - change: A change to the query after signing.
     func call(
         _ method: String, _ path: String, _ query: [(String, String)] = [], body: String?, digest: String? = nil,
         change: (inout [(name: String, value: String)]) -> Void = { _ in }
@@ -59,7 +59,7 @@ struct SignedAPI {
         return try await SignedAPI.send(method, components.string ?? "", to: server, body: body)
     }
 
-    /// With the path as it is, which URLs would resolve.
+    /// Sends a request with an unmodified path, which URLs would resolve.
     ///
     /// - Returns: The whole answer.
     func raw(_ method: String, _ path: String, body: String?) async throws -> String {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PusherMockServer
 
-/// An application without sockets and clock. Each call gives what follows, a line for each recipient: `1.1 {frame}`,
+/// An application without sockets and clock. Each call returns its results, one line for each recipient: `1.1 {frame}`,
 /// `1.1 close 4009`, `webhook {event}`.
 struct Stage {
     private(set) var application: ApplicationState
@@ -46,7 +46,7 @@ struct Stage {
         return perform { $0.received(text, from: socketID, now: $1) }
     }
 
-    /// Signed if the channel needs it.
+    /// Subscribes, with a signature if the channel needs it.
     @discardableResult
     mutating func subscribe(_ id: String, to channel: String, channelData: String? = nil) throws -> [String] {
         let socketID = try #require(SocketID(id))
@@ -82,7 +82,7 @@ struct Stage {
         perform { application, _ in application.terminateConnections(of: user) }
     }
 
-    /// Goes on to the moment at which the application wants to be asked; nil if it does not.
+    /// Advances to the application's next deadline; returns `nil` if there is none.
     mutating func nextDeadline() -> [String]? {
         guard let deadline = application.nextDeadline else { return nil }
         time = (deadline - .start) / .seconds(1)

@@ -5,7 +5,7 @@ extension TestClient {
     static let credentials = AppCredentials(
         key: PusherMockServer.App.defaultKey, secret: PusherMockServer.App.defaultSecret)
 
-    /// Sends a `pusher:subscribe`, signed if the channel needs it.
+    /// Sends a `pusher:subscribe`, with a signature if the channel needs it.
     func sendSubscribe(_ channel: String, socketID: String, channelData: String? = nil) async throws {
         let name = try ChannelName(channel)
         var data = #""channel":\#(quoted(channel))"#
@@ -17,13 +17,13 @@ extension TestClient {
         try await send(#"{"event":"pusher:subscribe","data":{\#(data)}}"#)
     }
 
-    /// Subscribes and gives the answer.
+    /// Subscribes and returns the answer.
     func subscribe(_ channel: String, socketID: String, channelData: String? = nil) async throws -> String? {
         try await sendSubscribe(channel, socketID: socketID, channelData: channelData)
         return await text()
     }
 
-    /// An established connection that is subscribed to `channel`.
+    /// Returns an established connection that is subscribed to `channel`.
     static func subscribed(
         to channel: String, on server: PusherMockServer, channelData: String? = nil
     ) async throws -> (client: TestClient, socketID: String) {

@@ -6,22 +6,22 @@ import NIOWebSocket
 import PusherMockServer
 import Transport
 
-/// What a client saw.
+/// An observation of a client.
 enum Received: Equatable, Sendable {
     case text(String)
-    /// A part of a text message that is not the whole of it.
+    /// A fragment of a text message.
     case fragment(String, isLast: Bool)
     case binary([UInt8])
     case ping([UInt8])
     case pong([UInt8])
-    /// Code 1005 stands for an empty close frame.
+    /// A close frame. Code 1005 means an empty one.
     case close(code: Int, reason: String)
-    /// Bytes that are no WebSocket frame.
+    /// Bytes that are not a WebSocket frame.
     case garbage
     case end
 }
 
-/// A WebSocket client of SwiftNIO's, which answers nothing by itself.
+/// A WebSocket client based on SwiftNIO that answers nothing by itself.
 final class TestClient: Sendable {
     /// The server did not upgrade.
     struct Refused: Error {}
@@ -37,7 +37,7 @@ final class TestClient: Sendable {
         self.received = received
     }
 
-    /// - Parameter tls: Makes the handler that encrypts.
+    /// - Parameter tls: Creates the TLS handler.
     static func connect(
         to server: PusherMockServer, path: String = "/app/\(PusherMockServer.App.defaultKey)?protocol=7",
         fields: [(String, String)] = [], tls: (@Sendable () throws -> any ChannelHandler)? = nil
@@ -79,19 +79,19 @@ final class TestClient: Sendable {
         return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(configuration: configuration)
     }
 
-    /// The next thing seen; `.end` for ever once the connection has ended.
+    /// Returns the next observation; `.end` forever once the connection has ended.
     func next() async -> Received {
         var iterator = received.makeAsyncIterator()
         return await iterator.next() ?? .end
     }
 
-    /// The next text; nil if something else comes.
+    /// Returns the next text; `nil` if something else comes.
     func text() async -> String? {
         guard case .text(let text) = await next() else { return nil }
         return text
     }
 
-    /// Everything up to the end of the connection.
+    /// Returns everything up to the end of the connection.
     func rest() async -> [Received] {
         var seen: [Received] = []
         while true {
@@ -101,7 +101,7 @@ final class TestClient: Sendable {
         }
     }
 
-    /// How often something arrived, whatever it was.
+    /// The number of reads, of any content.
     func readCount() -> Int { reads.withLock { $0 } }
 
     func send(_ text: String) async throws {
@@ -114,7 +114,7 @@ final class TestClient: Sendable {
                 fin: fin, opcode: opcode, maskKey: masked ? .random() : nil, data: ByteBuffer(bytes: bytes)))
     }
 
-    /// Leaves in the socket what comes from now on.
+    /// Leaves further input in the socket.
     func stopReading() async throws {
         try await channel.setOption(.autoRead, value: false).get()
     }
@@ -124,7 +124,7 @@ final class TestClient: Sendable {
         do { try await channel.close() } catch ChannelError.alreadyClosed {}
     }
 
-    /// Reads `pusher:connection_established` and gives its socket id.
+    /// Reads `pusher:connection_established` and returns its socket ID.
     func socketID() async -> String {
         let text = await text() ?? ""
         return text.split(separator: "\\\"").dropFirst(3).first.map(String.init) ?? ""

@@ -276,7 +276,7 @@ private func statuses(in state: PusherMockServer.State) -> [Int?] {
     }
 }
 
-/// An HTTP server that gives what was posted to it, and answers with one status after the other, the last for ever.
+/// An HTTP server that records posted requests. It answers with one status after the other, and repeats the last one.
 private final class WebhookReceiver: Sendable {
     struct Request: Sendable {
         var target: String

@@ -5,13 +5,13 @@ package import Realtime
 import TestSupport
 package import Transport
 
-/// A client machine played by hand, with what it orders and tells as readable lines.
+/// A client machine driven manually, with its orders and notices as readable lines.
 package struct ClientScript {
     package var machine: ClientMachine
     package var now = MonotonicInstant.start
-    /// Requests for authorization, by channel.
+    /// The authorization requests by channel.
     package var requests: [String: AuthRequest] = [:]
-    /// The last request for a sign-in.
+    /// The last sign-in request.
     package private(set) var userRequest: AuthRequestID?
     private var transport: ConnectionMachine.TransportID?
 
@@ -24,7 +24,7 @@ package struct ClientScript {
             seed: 1)
     }
 
-    /// Connected with socket id 1.1; nothing left to take.
+    /// Returns a client connected with socket ID 1.1, with nothing left to take.
     package static func connected(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) -> ClientScript {
         var script = ClientScript(change)
         script.connect()
@@ -44,7 +44,7 @@ package struct ClientScript {
         )
     }
 
-    /// In one read.
+    /// Receives all frames in one read.
     package mutating func receive(_ frames: String...) { receive(frames) }
 
     package mutating func receive(_ frames: [String]) {
@@ -100,7 +100,7 @@ package struct ClientScript {
         machine.authAnswered(request.id, result, now: now)
     }
 
-    /// Everything since the last call, in order: what is ordered, then what is told.
+    /// Returns everything since the last call: first orders, then notices.
     package mutating func take() -> [String] {
         let (orders, notices) = machine.takeSorted()
         return orders.map { describe($0) } + notices.flatMap(describe)
@@ -170,7 +170,7 @@ package struct ClientScript {
 }
 
 extension ClientMachine {
-    /// What is ordered, and what is told, of what waits.
+    /// Returns the pending orders and notices.
     package mutating func takeSorted() -> (orders: [Action], notices: [Notice]) {
         var (orders, told): ([Action], [Notice]) = ([], [])
         for action in takeActions() {
@@ -179,6 +179,6 @@ extension ClientMachine {
         return (orders, told)
     }
 
-    /// What is told. What is ordered is forgotten.
+    /// Returns the pending notices and discards the orders.
     package mutating func takeNotices() -> [Notice] { takeSorted().notices }
 }

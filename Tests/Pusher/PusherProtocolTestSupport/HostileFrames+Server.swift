@@ -2,8 +2,8 @@ import JSONBytes
 package import TestSupport
 
 extension HostileFrames {
-    /// Answers what a client waits for. Once it has subscribed, all frames with each text come, then an event `done`. A
-    /// client event `client-goodbye` ends the connection with a hostile reason.
+    /// Answers the requests of a client. Once it has subscribed, sends all frames with each text, then an event `done`.
+    /// A client event `client-goodbye` ends the connection with a hostile reason.
     package static func serve(_ texts: [String], channel: String = "presence-room") -> SocketServer {
         SocketServer { peer in
             peer.acceptWebSocket()

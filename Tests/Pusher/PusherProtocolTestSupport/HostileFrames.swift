@@ -1,12 +1,12 @@
 import JSONBytes
 import TestSupport
 
-/// Every message of a Pusher server that has a text in it which the client may log, report or hand on to be printed.
+/// Every Pusher server message with a text that the client may log, report or pass on for printing.
 package enum HostileFrames {
-    /// A channel that the server refuses.
+    /// A channel that the server rejects.
     package static let refusedChannel = "presence-refused"
 
-    /// - Parameter text: What stands in each of them.
+    /// - Parameter text: The text to put into each of them.
     package static func all(_ text: String, channel: String = "presence-room") -> [String] {
         all(HostileText.json(text), text, channel) + all(HostileText.jsonWithHalfPair(text), text, channel)
     }

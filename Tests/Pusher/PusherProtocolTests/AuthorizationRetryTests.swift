@@ -4,7 +4,7 @@ import PusherProtocolTestSupport
 import TestSupport
 import Testing
 
-/// Authorizations that failed for a reason that may pass.
+/// Authorizations that failed for a temporary reason.
 struct AuthorizationRetryTests {
     private let failure = AuthFailure("it answered 503", status: 503, kind: .temporary)
 

@@ -5,13 +5,14 @@ import PusherProtocolTestSupport
 import TestSupport
 import Testing
 
-/// Few authorizations run at a time: a place among them that becomes free is taken at once, however it became free.
+/// Few authorizations run at a time. A free slot is taken at once, however it became free.
 struct AuthorizationSlotTests {
     private let name = "private-encrypted-x"
     private let oldKey = ChannelKey([UInt8](repeating: 1, count: 32))
     private let newKey = ChannelKey([UInt8](repeating: 2, count: 32))
 
-    /// The only place is taken by a request for a newer key, while the subscription is under way; `private-y` waits.
+    /// Returns a client whose only slot is taken by a request for a newer key, with a pending subscription; `private-y`
+    /// waits.
     private func askingForAKey() throws -> ClientScript {
         var client = ClientScript.connected { $0.maximumAuthRequests = 1 }
         _ = try client.subscribe(name)
@@ -56,7 +57,7 @@ struct AuthorizationSlotTests {
         #expect(client.take() == ["cancel authorization", "authorize private-y 2.2"])
     }
 
-    // MARK: A signature that the application brings
+    // MARK: Signatures provided by the application
 
     @Test func aSignatureGivenBeforeConnectingIsUsed() throws {
         var client = ClientScript()
@@ -77,7 +78,7 @@ struct AuthorizationSlotTests {
         #expect(try client.subscribe("private-b", auth: AuthAnswer(auth: "k:given")) == id)
         #expect(client.take() == ["send subscribe private-b k:given"])
         client.answer("private-a")
-        #expect(client.take() == ["send subscribe private-a k:s"])  // and private-b does not ask any more
+        #expect(client.take() == ["send subscribe private-a k:s"])  // and private-b does not ask anymore
     }
 
     @Test func aSignatureGivenBetweenTwoRetriesEndsThem() throws {

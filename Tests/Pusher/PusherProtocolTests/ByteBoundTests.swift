@@ -4,9 +4,9 @@ import Testing
 
 @testable import PusherProtocol
 
-/// What the server decides the size of is bounded in bytes, each bound seen from both sides.
+/// Data whose size the server chooses is bounded in bytes; each bound is tested from both sides.
 struct ByteBoundTests {
-    /// 64 bytes for each name beside its own: 8,192 names of 64 bytes are 1 MiB.
+    /// Each name costs 64 bytes in addition to its own: 8,192 names of 64 bytes make 1 MiB.
     @Test func namesOfUnknownChannelsMayHaveAMebibyte() {
         func name(_ number: Int) -> ByteKey {
             let digits = "\(number)"
@@ -20,7 +20,7 @@ struct ByteBoundTests {
         #expect(others == [.tooMany, .known, .known])
     }
 
-    /// 256 bytes for each event beside its own.
+    /// Each event costs 256 bytes in addition to its own.
     @Test func sealedEventsMayHaveAsManyBytesAsTheOptionSays() throws {
         let event = RealtimeEvent(name: "e", channel: "c", data: String(repeating: "x", count: 1000))
         let cost = event.bytes.count + 256

@@ -47,7 +47,7 @@ struct CacheChannelTests {
         #expect(origins(&client) == [.live])
     }
 
-    /// A server without caches says nothing at all.
+    /// A server without caches sends nothing at all.
     @Test func whatComesLongAfterTheSubscriptionIsLive() throws {
         var client = try subscribed("cache-x")
         client.now = client.now + .seconds(2)
@@ -63,7 +63,7 @@ struct CacheChannelTests {
         #expect(origins(&client) == [origin, .live])
     }
 
-    /// The network held it back for longer than a server needs.
+    /// The network delayed it for longer than a server needs.
     @Test func whatAReconnectRepeatsLateIsTold() throws {
         var client = try subscribed("cache-x")
         client.receive(event("1"))
@@ -80,7 +80,7 @@ struct CacheChannelTests {
         #expect(origins(&client) == [.live, .cache])
     }
 
-    /// Nobody published them.
+    /// These events were not published.
     @Test func eventsNamedLikeTheProtocolsAreNotKept() throws {
         var client = try subscribed("cache-x")
         client.receive(event("0", "pusher:news"), event("1"), event("2"))
@@ -209,8 +209,8 @@ struct CacheChannelTests {
         #expect(client.take() == ["subscribed x", "event pusher:subscription_succeeded x {}"])
     }
 
-    /// The first success was the late answer to a subscription that had been given up, after an error that could have been
-    /// its refusal.
+    /// The first success was the late answer to an abandoned subscription, after an error that could have been its
+    /// refusal.
     @Test func aSecondAnswerToSubscriptionsTellsOfAGap() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("cache-x")

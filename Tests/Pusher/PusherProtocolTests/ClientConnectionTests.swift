@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// The connection as the Pusher protocol has it.
+/// The connection in the Pusher protocol.
 struct ClientConnectionTests {
     private let reader = EventReader(.sequence, eventName: nil, channelName: nil)
 
@@ -64,7 +64,7 @@ struct ClientConnectionTests {
         #expect(told.last?.hasPrefix("error the server asks for a ping after ") == true)
         #expect(told.last?.hasSuffix(" s of silence; the client waits 1 s, the least it accepts") == true)
         #expect(client.machine.nextDeadline == client.now + .seconds(1))
-        // Once is enough.
+        // One report is enough.
         client.close(1006)
         client.pass(.seconds(60))
         _ = client.take()
@@ -72,7 +72,7 @@ struct ClientConnectionTests {
         #expect(client.take() == ["connecting → connected"])
     }
 
-    /// Everything that is made of a socket id would be as large.
+    /// Everything derived from a socket ID would be as large.
     @Test(arguments: [129, 60_000, 5 << 20])
     func aSocketIDHasABound(length: Int) {
         var client = ClientScript()
@@ -107,7 +107,7 @@ struct ClientConnectionTests {
         #expect(errors.count == 21)
         #expect(errors.last?.omittedCount == 979)
         #expect(errors.last?.description.hasSuffix("; 979 more errors of this kind are not reported") == true)
-        // Nothing is lost in silence, nor told twice.
+        // No loss is silent, nor reported twice.
         for _ in 0..<50 {
             for _ in 0..<10 { client.receive(frame) }
             client.pass(.milliseconds(500))
@@ -286,7 +286,7 @@ struct ClientConnectionTests {
         #expect(client.takeReports() == [])
         client.pass(.seconds(1))
         #expect(client.takeReports() == ["error the server reports: Invalid message format (code 4200)"])
-        client.close(4200)  // late: it tells nothing new
+        client.close(4200)  // late: it adds no news
         #expect(client.take() == ["connected → reconnecting"])
     }
 
@@ -301,7 +301,7 @@ struct ClientConnectionTests {
         #expect(lines.last == "connected → disconnected")
     }
 
-    /// These codes are for errors of a connection that goes on.
+    /// These codes are for errors after which the connection continues.
     @Test func anErrorAbove4299DoesNotCountIfTheConnectionThenBreaks() {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher:error","data":{"code":4301,"message":"slow down"}}"#)
@@ -418,7 +418,7 @@ struct ClientConnectionTests {
         #expect(client.take() == ["resume"])
     }
 
-    /// What proves the server alive may be waiting to be read.
+    /// The proof that the server is alive may be waiting to be read.
     @Test func silenceIsNotHeldAgainstTheServerWhileNothingIsRead() {
         var client = ClientScript.connected()
         client.hold(reader)
@@ -497,7 +497,7 @@ struct ClientConnectionTests {
         #expect(client.take().count == 1)
     }
 
-    /// Who may publish on a channel does not speak for the connection.
+    /// A publisher on a channel has no authority over the connection.
     @Test(arguments: [
         ("pusher:connection_established", #"{"socket_id":"6.6","activity_timeout":1}"#), ("pusher:ping", "{}"),
         ("pusher:pong", "{}"), ("pusher:signin_success", #"{"user_data":"{\"id\":\"mallory\"}"}"#),
@@ -507,7 +507,7 @@ struct ClientConnectionTests {
         var client = ClientScript.connected()
         _ = try client.subscribe("c")
         client.succeed("c")
-        client.pass(.seconds(120))  // a ping is under way
+        client.pass(.seconds(120))  // a ping is pending
         client.machine.signIn(now: client.now)
         _ = client.take()
         client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: #"{"id":"me"}"#)))
@@ -530,7 +530,7 @@ struct ClientConnectionTests {
         #expect(client.machine.onlineUsers.isEmpty)
     }
 
-    /// An error that names a channel is of that channel: the connection's end is another matter.
+    /// An error that names a channel concerns only that channel, not the connection's end.
     @Test func anErrorOfAChannelDecidesNothingForTheConnection() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("c")

@@ -70,7 +70,7 @@ struct ClientEventRuleTests {
         #expect(error?.message.contains("2 events wait already for the rate limit") == true)
     }
 
-    // MARK: Events that are never sent are told
+    // MARK: Events that are never sent are reported
 
     private let discarded = "client events were not sent: the channel was unsubscribed"
 

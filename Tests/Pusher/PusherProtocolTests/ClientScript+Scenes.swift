@@ -5,7 +5,7 @@ import Realtime
 import TestSupport
 
 extension ClientScript {
-    /// Loses its connection, gets the next one and forgets what was said meanwhile.
+    /// Loses the connection, gets the next one and discards the output meanwhile.
     mutating func reconnect(socketID: String = "2.2") {
         close(4200)
         pass(.zero)
@@ -13,7 +13,7 @@ extension ClientScript {
         establish(socketID: socketID)
     }
 
-    /// Lets an hour pass, or whatever the machine has something to do in, and says what it did.
+    /// Advances by an hour, or as long as the machine has something to do, and returns its output.
     mutating func idle() -> [String] {
         var lines = take()
         let end = now + .seconds(3600)
@@ -24,7 +24,7 @@ extension ClientScript {
         return lines
     }
 
-    /// The attempts of an hour in which every one of them fails.
+    /// Returns the number of attempts in an hour in which every attempt fails.
     mutating func attemptsInAnHour(failing fail: (inout ClientScript) -> Void) -> Int {
         var count = 0
         let end = now + .seconds(3600)
@@ -40,10 +40,10 @@ extension ClientScript {
         return count
     }
 
-    /// As ``take()``, without the `pusher:error` that bindings get as it came: ``ServerErrorTests`` look at that.
+    /// Like ``take()``, but without the `pusher:error` events that bindings receive; ``ServerErrorTests`` covers those.
     mutating func takeReports() -> [String] { take().filter { !$0.hasPrefix("event pusher:error") } }
 
-    /// Errors among the notices so far.
+    /// Takes the pending notices, and returns the errors among them.
     mutating func takeErrors() -> [PusherError] {
         machine.takeNotices().compactMap { if case .error(let error) = $0 { error } else { nil } }
     }

@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 import Transport
 
-/// When the machine connects again, waits, or lets it be.
+/// When the machine reconnects, waits or gives up.
 struct ConnectionRuleTests {
-    // MARK: The application's word
+    // MARK: The application's requests
 
     @Test(.regression("A close that came after disconnect() began a reconnect."))
     func aLateCloseAfterDisconnectMakesNoAttempt() {
@@ -170,7 +170,7 @@ struct ConnectionRuleTests {
         #expect(client.machine.connectionState == .connected)
     }
 
-    /// What we send proves nothing: TCP takes it for a long time.
+    /// Sending proves nothing: TCP accepts data for a long time.
     @Test(.regression("A client that kept sending never noticed that its connection was dead."))
     func aHalfOpenConnectionIsNoticedWhileWeSend() throws {
         var client = ClientScript.connected()
@@ -262,7 +262,7 @@ struct ConnectionRuleTests {
     enum Moment: CaseIterable {
         case connecting, silent, pinged, waiting
 
-        /// A client at the very moment when something is due.
+        /// Returns a client at the moment when a deadline expires.
         func makeClient() -> ClientScript {
             var client = ClientScript()
             client.machine.connect(now: client.now)

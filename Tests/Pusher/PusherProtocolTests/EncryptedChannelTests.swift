@@ -17,7 +17,7 @@ struct EncryptedChannelTests {
         return #"{"event":"\#(event)","channel":"\#(channel ?? name)","data":\#(JSONString.quoted(data))}"#
     }
 
-    /// Subscribed with the old key; nothing left to take.
+    /// Returns a client subscribed with the old key, with nothing left to take.
     private func subscribed(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) throws -> ClientScript {
         var client = ClientScript.connected(change)
         _ = try client.subscribe(name)
@@ -42,7 +42,7 @@ struct EncryptedChannelTests {
         #expect(client.take() == ["event pusher:cache_miss \(name)"])
     }
 
-    /// Names that look like the protocol's, and names of the protocol that no server sends to a channel.
+    /// Names that resemble the protocol's, and protocol names that no server sends to a channel.
     private static let nearMisses = [
         "pusher", "pusherx", "pusherorder", "pusher-news", "PUSHER:x", "Pusher:cache_miss", "pusher_internal",
         "pusher_internalx", "pusher:", "pusher:x", "pusher:cache_missed", "pusher:cache_mis", "pusher:cache_miss ",
@@ -76,7 +76,7 @@ struct EncryptedChannelTests {
         client.receive(try frame("a", "1", newKey), try frame("b", "2", newKey), try frame("d", "3", oldKey))
         #expect(client.take() == ["authorize \(name) 1.1"])
         client.answer(name, .success(auth(newKey)))
-        // The third is of the old key again: it asks for itself.
+        // The third uses the old key again and needs its own request.
         #expect(client.take() == ["authorize \(name) 1.1", "event a \(name) 1", "event b \(name) 2"])
         client.answer(name, .success(auth(newKey)))
         let told = client.take()
@@ -87,7 +87,7 @@ struct EncryptedChannelTests {
         #expect(client.take() == ["event f \(name) 4"])
     }
 
-    /// While a newer key is asked for, the server decides how much comes.
+    /// The server decides how much arrives while a newer key is requested.
     @Test func eventsThatWaitForANewerKeyAreBoundedInBytes() throws {
         var client = try subscribed { $0.maximumSealedBytes = 10_000 }
         let text = String(repeating: "x", count: 3000)
@@ -103,7 +103,7 @@ struct EncryptedChannelTests {
         #expect(client.take() == ["event e1 \(name) \(text)", "event e2 \(name) \(text)"])
     }
 
-    /// A server without the key must not make the client ask the application's endpoint as fast as that answers.
+    /// A server without the key must not make the client query the application's endpoint as fast as it answers.
     @Test func aKeyThatOpensNothingIsNotAskedForAgainAtOnce() throws {
         var client = try subscribed()
         var requests = 0
@@ -133,7 +133,7 @@ struct EncryptedChannelTests {
         let told = client.take()
         #expect(told.first?.hasPrefix("undecryptable a") == true)
         #expect(told.contains { $0.contains("asked for a newer key, the auth endpoint answered 403") })
-        #expect(told.last == "event b \(name) 2")  // the channel goes on
+        #expect(told.last == "event b \(name) 2")  // the channel continues
     }
 
     @Test func malformedDataAsksForNothing() throws {
@@ -177,7 +177,7 @@ struct EncryptedChannelTests {
         #expect(client.take() == [])
     }
 
-    /// They would be asked a key for, and come between what the server sends to the new subscription.
+    /// They would cause a key request, and mix with the events of the new subscription.
     @Test func whatIsOnItsWayWhenTheChannelIsLeftIsNotForTheNextOne() throws {
         var client = try subscribed()
         client.unsubscribe(name)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Events of encrypted channels that cannot be read yet, or never.
+/// Events of encrypted channels that cannot be decrypted yet, or never.
 struct EncryptedEventTests {
     private let name = "private-encrypted-x"
     private let oldKey = ChannelKey([UInt8](repeating: 1, count: 32))
@@ -18,7 +18,7 @@ struct EncryptedEventTests {
         return #"{"event":"e","channel":"\#(channel ?? name)","data":\#(JSONString.quoted(data))}"#
     }
 
-    /// Subscribed to `channels` with the old key; nothing left to take.
+    /// Returns a client subscribed to `channels` with the old key, with nothing left to take.
     private func makeSubscribed(_ channels: String...) throws -> ClientScript {
         var client = ClientScript.connected()
         for channel in channels {
@@ -54,7 +54,7 @@ struct EncryptedEventTests {
         #expect(told.count == 2 && told[0].hasPrefix("undecryptable e"))
         client.pass(.seconds(60))
         #expect(client.take() == [])
-        client.receive(try frame("2", newKey))  // another event asks for itself
+        client.receive(try frame("2", newKey))  // another event needs its own request
         #expect(client.take() == ["authorize \(name) 1.1"])
         client.answer(name, .success(AuthAnswer(auth: "k:s", sharedSecret: newKey?.base64)))
         client.receive(try frame("3", newKey))
@@ -69,7 +69,7 @@ struct EncryptedEventTests {
         _ = client.take()
         let plain = #"{"event":"e","channel":"c","data":"3"}"#
         client.receive(try frame("2", oldKey, channel: other), plain)
-        #expect(client.take() == ["event e \(other) 2", "event e c 3"])  // while the key is being asked for
+        #expect(client.take() == ["event e \(other) 2", "event e c 3"])  // during the key request
         client.answer(name, .failure(AuthFailure("the auth endpoint answered 500")))
         #expect(client.take().first?.hasPrefix("undecryptable e") == true)
         client.receive(try frame("4", newKey), try frame("5", oldKey, channel: other), plain)

@@ -4,7 +4,7 @@ import Realtime
 import TestSupport
 import Testing
 
-/// Frames that are recognised by how they begin are read as all others are.
+/// Frames recognised by their beginning are read like all others.
 struct EventHeadsTests {
     private static let names = ["a", "b", "room-17", "room-18", "private-x"]
 
@@ -31,7 +31,7 @@ struct EventHeadsTests {
         }
     }
 
-    /// From the third in a row on; then name and channel need not be looked for.
+    /// From the third in a row on, the name and channel need not be searched for.
     @Test func whatBeginsLikeTheOneBeforeIsRecognised() throws {
         var client = try connected()
         client.receive((1...5).map { tick("a", "\($0)") })

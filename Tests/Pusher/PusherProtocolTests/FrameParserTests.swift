@@ -87,7 +87,7 @@ struct FrameParserTests {
         #expect(throws: MalformedFrame(reason: "it is not JSON")) { try parse(closed) }
     }
 
-    /// Repeated keys are legal JSON; what counts is that both ways agree.
+    /// Repeated keys are legal JSON; both ways must agree.
     @Test(arguments: [
         #"{"event":"a","event":"b","data":"1","data":"2"}"#, #"{"event":"a","data":{"x":1},"data":{"x":2}}"#,
         #"{"channel":"a","channel":"b","event":"e"}"#, #"{"event":"e","data":"1","data":"2"}"#,
@@ -105,7 +105,7 @@ struct FrameParserTests {
         }
     }
 
-    /// Names that are as long as those of the protocol are others all the same.
+    /// Names as long as the protocol's are still different.
     @Test func keysOfTheSameLengthAreOthers() throws {
         let event = try parse(#"{"state":"s","kind":"k","version":"v","user_no":"n","event":"e","data":"d"}"#)
         #expect(event.eventName == "e" && event.data == "d" && event.channelName == nil && event.userId == nil)
@@ -120,7 +120,7 @@ struct FrameParserTests {
         #expect(throws: MalformedFrame(reason: "it is not JSON")) { try FrameParser.parseGenerally(wide[...]) }
     }
 
-    /// Escapes at every place of the 64 bytes that are looked at together, and over their edges.
+    /// Escapes at every position of a 64-byte block, and across its edges.
     @Test(arguments: [
         #"\\"#, #"\""#, #"\n"#, #"\/"#, #"\u0041"#, #"\ud83d\ude00"#, #"\\\\\""#, #"\x"#, #"\u00"#, #"\ud83d"#,
         #"\ude00"#, #"\ud83d\n"#, #"\"#, "\t", "é", #"\\u"#,
@@ -141,7 +141,7 @@ struct FrameParserTests {
         }
     }
 
-    /// Every string position, at every alignment of the eight bytes that are looked at together.
+    /// Every string position, at every alignment within an eight-byte word.
     @Test(arguments: 0..<24)
     func anyLengthOfDataIsFound(length: Int) throws {
         let text = String(repeating: "a", count: length)

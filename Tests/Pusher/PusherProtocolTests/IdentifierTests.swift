@@ -6,7 +6,7 @@ import Realtime
 import TestSupport
 import Testing
 
-/// Identifiers compare byte for byte, as at the server. As `String`s, each pair here is equal.
+/// Identifiers compare byte for byte, as on the server. Each pair here is equal as `String`s.
 struct IdentifierTests {
     private static let composed = "\u{E9}ve"
     private static let decomposed = "e\u{301}ve"
@@ -78,7 +78,8 @@ struct IdentifierTests {
         #expect(client.take() == [] && client.machine.channelNames == ["K"])
     }
 
-    /// As characters, the names do not start with the protocol's prefixes: what ends them and the accent are one.
+    /// Compared by characters, the names lack the protocol's prefixes: the last prefix character and the accent form
+    /// one.
     @Test func prefixesAreComparedByBytes() throws {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher_internal:\#u{301}x","data":"1"}"#)
@@ -90,7 +91,8 @@ struct IdentifierTests {
         #expect(client.take().count == 1)
     }
 
-    /// Entries without a user id are reported. Null and objects vanished in silence, and an empty text was a member.
+    /// Entries without a user ID are reported. Null and objects used to be dropped silently, and an empty text was a
+    /// member.
     @Test(arguments: [
         #"{"ids":["u1",null,"u2"]}"#, #"{"ids":["u1",{"id":3},"u2"]}"#, #"{"ids":["u1",true,"u2"]}"#,
         #"{"ids":["u1","","u2"]}"#, #"{"hash":{"u1":null,"":{"n":1},"u2":null}}"#,
@@ -128,7 +130,7 @@ struct IdentifierTests {
             ])
     }
 
-    /// More members than a list may have bytes of are reported, not left out in silence.
+    /// Members beyond the list's byte limit are reported, not dropped silently.
     @Test func aListThatIsTooLongIsCutAndReported() throws {
         let long = String(repeating: "x", count: 1 << 20)
         let ids = (0..<20).map { #""\#($0)\#(long)""# }.joined(separator: ",")

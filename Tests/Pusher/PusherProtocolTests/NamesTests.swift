@@ -81,7 +81,7 @@ struct CloseCodeTests {
         #expect(CloseCode(rawValue: code).disposition == disposition)
     }
 
-    /// Those of RFC 6455 and of the protocol have words of their own; others are told by their range, or by their number.
+    /// RFC 6455's and the protocol's codes have their own descriptions; others are described by range or by number.
     @Test func everyKnownCodeHasItsWords() {
         let known =
             Array(1000...1003) + [1005, 1006, 1007, 1008, 1009, 1011, 4000, 4001] + Array(4003...4009) + [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PusherProtocol
 
-/// Whose answer an answer is.
+/// The assignment of answers to requests.
 struct OwedAnswersTests {
     private var owed = OwedAnswers()
 
@@ -12,7 +12,7 @@ struct OwedAnswersTests {
         #expect(owed.answered() == .toTheLastOne)
         #expect(owed.answered() == .unasked)
         #expect(owed.isEmpty)
-        // It takes nothing from those that come later.
+        // It does not affect later requests.
         owed.subscribed()
         #expect(!owed.isEmpty)
         #expect(owed.answered() == .toTheLastOne)
@@ -26,7 +26,7 @@ struct OwedAnswersTests {
         #expect(owed.isEmpty)
     }
 
-    /// An error that names no channel may have been the answer to an earlier one: then the next is for the last.
+    /// An error without a channel may have answered an earlier request; the next answer then belongs to the last one.
     @Test mutating func aRefusalWithoutANameMayBeAnAnswer() {
         for _ in 1...2 { owed.subscribed() }
         owed.mayBeRefused()
@@ -37,7 +37,7 @@ struct OwedAnswersTests {
         #expect(owed.answered() == .toTheLastOne)
     }
 
-    /// A server may have lost one in silence: once an answer was passed over and the last one timed out, the next counts.
+    /// A server may lose an answer: once one answer was skipped and the last request timed out, the next answer counts.
     @Test mutating func afterATimeOutTheNextAnswerCounts() {
         for _ in 1...3 { owed.subscribed() }
         #expect(owed.answered() == .toAnEarlierOne)

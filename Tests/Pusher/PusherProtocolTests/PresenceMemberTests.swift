@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// The members of a presence channel, as the machine keeps them.
+/// The members of a presence channel in the machine.
 struct PresenceMemberTests {
     private func joined(_ list: String, as name: String = "presence-x") throws -> (ClientScript, EventRouter.ChannelID)
     {

@@ -8,7 +8,7 @@ import Testing
 struct PresenceTests {
     private static let members = #"{"presence":{"ids":["u1","u2"],"hash":{"u1":{"name":"Ann"},"u2":null},"count":2}}"#
 
-    /// On `presence-x` as `u1`, with `u2` there.
+    /// Returns a client on `presence-x` as `u1`, where `u2` is present.
     private func makeJoined() throws -> (ClientScript, EventRouter.ChannelID) {
         var client = ClientScript.connected()
         let id = try client.subscribe(
@@ -104,7 +104,7 @@ struct PresenceTests {
         #expect(client.machine.members(of: id).count == 2)
     }
 
-    /// 16 MiB of ids and infos, with 128 bytes for each member.
+    /// 16 MiB of IDs and infos, with 128 bytes for each member.
     @Test func membersAreBoundedInBytes_andThoseWhoLeaveMakeRoom() {
         func member(_ id: String, bytes: Int) -> PresenceMembers.Member {
             PresenceMembers.Member(userID: id, userInfo: String(repeating: "x", count: bytes - 128 - id.utf8.count))
@@ -116,7 +116,7 @@ struct PresenceTests {
         #expect(members.add(member("c", bytes: 129)) == .tooMany)
         #expect(members.remove(userID: "a") != nil)
         #expect(members.add(member("c", bytes: 8 << 20)) == .new)
-        // What is known of a member already is not counted twice.
+        // Data of a known member is not counted twice.
         #expect(members.add(member("c", bytes: 8 << 20)) == .known)
         #expect(members.all.map(\.userID) == ["b", "c"])
     }

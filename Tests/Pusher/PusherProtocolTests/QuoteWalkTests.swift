@@ -2,9 +2,9 @@ import Testing
 
 @testable import PusherProtocol
 
-/// The fast way through a JSON text: what it is not sure of goes the general way, with the same result.
+/// The fast path through a JSON text. Unclear input takes the general path, with the same result.
 struct QuoteWalkTests {
-    /// - Returns: What is between the first two quotes; nil if the walk stops.
+    /// - Returns: The text between the first two quotes; `nil` if the walk stops.
     private func string(in text: String, behind padding: Int = 0) -> String? {
         let bytes = Array((String(repeating: " ", count: padding) + text).utf8)
         return bytes.withUnsafeBufferPointer { buffer in
@@ -13,7 +13,7 @@ struct QuoteWalkTests {
         }
     }
 
-    /// Wherever the block of 64 bytes ends.
+    /// For any position of the end of the 64-byte block.
     @Test(arguments: 0..<70)
     func itGoesPastTheEscapesThatJSONHas(padding: Int) {
         let inside = #"a\"b\\\n\/\u00e9 \ud83d\ude42"#

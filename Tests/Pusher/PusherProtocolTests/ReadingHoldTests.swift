@@ -5,7 +5,7 @@ import Realtime
 import TestSupport
 import Testing
 
-/// What is told of a reader for whom nothing is received.
+/// Reports about a reader that stops receiving.
 struct ReadingHoldTests {
     private let reader = EventReader(.sequence, eventName: "price", channelName: "c")
     private let callback = EventReader(.callback, eventName: "price", channelName: "c")
@@ -61,7 +61,7 @@ struct ReadingHoldTests {
         #expect(client.take().map { $0.prefix(7) } == ["resume", "resumed"])
     }
 
-    /// Two threads tell of them.
+    /// Two threads report them.
     @Test func aReleaseThatComesBeforeItsHoldTakesItBack() {
         var client = ClientScript.connected()
         client.release(reader)

@@ -2,7 +2,7 @@ import Foundation
 import PusherProtocol
 import Testing
 
-/// What is shown of frames has no secrets in it, wherever they stand, and is otherwise as it is on the wire.
+/// Frames are shown without secrets, wherever those are, and otherwise as they are on the wire.
 struct SecretBlanksTests {
     private static let signature = String(repeating: "5e", count: 32)
     private static let sharedSecret = Data(repeating: 7, count: 32).base64EncodedString()
@@ -25,7 +25,7 @@ struct SecretBlanksTests {
                 == #"{"event":"pusher:signin","data":{"auth":"app-key:…","user_data":"{\"id\":\"ann\"}"}}"#)
     }
 
-    /// Also in spite of escapes, other spellings, other types, and JSON within strings within strings.
+    /// Also despite escapes, other spellings, other types, and JSON within strings within strings.
     @Test(arguments: [
         (#"{"auth":"app-key:S"}"#, #"{"auth":"app-key:…"}"#),
         (#"{ "auth" : "app-key:S" , "x":1}"#, #"{ "auth" : "app-key:…" , "x":1}"#),
@@ -64,7 +64,7 @@ struct SecretBlanksTests {
         ("app-key:S", "app-key:…"), ("S", "…"), ("K", "…"),
     ])
     func aSecretIsBlankedWhereverItStands(frame: String, shown: String) {
-        // No other word has a capital S or K.
+        // No other word contains a capital S or K.
         let full = frame.replacing("S", with: Self.signature).replacing("K", with: Self.sharedSecret)
         let expected = shown.replacing("S", with: Self.signature)
         let blanked = blanks.blanked(full)

@@ -37,7 +37,7 @@ struct SecretBoxTests {
         #expect(vectors.shared_secret.count == 4)
         for vector in vectors.shared_secret {
             guard let masterKey = EncryptionMasterKey(base64: vector.master_key_base64) else {
-                #expect(Data(base64Encoded: vector.master_key_base64)?.count == 33)  // the one that is too long
+                #expect(Data(base64Encoded: vector.master_key_base64)?.count == 33)  // the key that is too long
                 continue
             }
             #expect(masterKey.key(of: try ChannelName(vector.channel)).base64 == vector.shared_secret_base64)
@@ -97,7 +97,7 @@ struct SecretBoxTests {
         #expect(throws: ChannelKey.Failure.malformed) { try key.decrypt(text) }
     }
 
-    /// Of a repeated key the one counts that Foundation takes, as in every other text.
+    /// Of repeated keys, the one that Foundation takes counts, as in all other texts.
     @Test func aRepeatedPartIsReadAsFoundationReadsIt() throws {
         let key = try #require(ChannelKey((0..<32).map { UInt8($0) }))
         let (one, two) = (key.encrypt("one"), key.encrypt("two"))

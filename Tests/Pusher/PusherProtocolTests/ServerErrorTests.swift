@@ -5,7 +5,7 @@ import Realtime
 import TestSupport
 import Testing
 
-/// `pusher:error` reaches bindings, as in version 5, besides being reported.
+/// `pusher:error` is reported and also reaches bindings, as in version 5.
 struct ServerErrorTests {
     private func events(_ client: inout ClientScript) -> [(event: RealtimeEvent, channel: EventRouter.ChannelID?)] {
         client.machine.takeNotices().flatMap { notice -> [(RealtimeEvent, EventRouter.ChannelID?)] in
@@ -46,7 +46,7 @@ struct ServerErrorTests {
         #expect(elsewhere.first?.event.channelName == "other")
     }
 
-    /// The most common error of all comes instead of the handshake.
+    /// The most common error arrives instead of the handshake.
     @Test func anErrorBeforeTheHandshakeReachesGlobalBindings() {
         for code in ["4001", "null"] {
             var client = ClientScript()
@@ -66,7 +66,7 @@ struct ServerErrorTests {
             ])
     }
 
-    /// Servers quote what they expected to be signed, and the signature that they got.
+    /// Servers quote the text that they expected to be signed, and the signature they received.
     @Test(arguments: [false, true])
     func bindingsDoNotGetWhatWasToBeSigned(isText: Bool) {
         let message = "Invalid signature: Expected HMAC SHA256 hex digest of 1.1:private-x:secret, but got signature"

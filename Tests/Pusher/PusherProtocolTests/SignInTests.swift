@@ -62,7 +62,7 @@ struct SignInTests {
         client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
         client.pass(.seconds(29))
         client.hold(reader)
-        // That of the hold itself.
+        // The deadline of the hold itself.
         #expect(client.machine.nextDeadline == client.now + .seconds(120))
         client.pass(.seconds(100))
         client.release(reader)
@@ -73,7 +73,7 @@ struct SignInTests {
         #expect(client.take().contains { $0.contains("the server did not answer the sign-in in time") })
     }
 
-    /// The answer of the application's own server does not come over the connection.
+    /// The answer of the application's own server does not use the connection.
     @Test func theSignatureIsOverdueThoughNothingIsRead() {
         var client = ClientScript.connected()
         client.machine.signIn(now: client.now)
@@ -83,7 +83,7 @@ struct SignInTests {
         #expect(client.take().contains { $0.contains("there was no answer in time") })
     }
 
-    /// What a server refuses without a name or a code is a signature: that of the sign-in, unless a channel's is open.
+    /// A refusal without a name or a code concerns a signature: that of the sign-in, unless a channel's is pending.
     @Test func anErrorWithoutACodeRefusesTheSignInThoughAPublicChannelWaits() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("c")

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Transport
 
-/// What is subscribed to, after whatever the application and the network do.
+/// The subscriptions after any actions of the application and the network.
 struct SubscriptionStateTests {
-    /// Subscribed to `name` with a signature of the application's; nothing left to take.
+    /// Returns a client subscribed to `name` with the application's signature, with nothing left to take.
     private func makeSubscribed(_ name: String) throws -> (ClientScript, EventRouter.ChannelID) {
         var client = ClientScript.connected()
         let id = try client.subscribe(name, auth: AuthAnswer(auth: "k:s"))
@@ -41,7 +41,7 @@ struct SubscriptionStateTests {
         client.answer("private-x", .failure(AuthFailure("the auth endpoint answered 403", status: 403)))
         #expect(client.take().count == 1)
         #expect(client.machine.failure(of: id)?.code == 403)
-        client.succeed("private-x")  // of a subscription that nobody asked for
+        client.succeed("private-x")  // of a subscription that was not requested
         #expect(!client.machine.isSubscribed(id))
         _ = try client.subscribe("private-x")
         #expect(client.take() == ["authorize private-x 1.1"])
@@ -63,7 +63,7 @@ struct SubscriptionStateTests {
         )
     }
 
-    // MARK: What `subscribed` says
+    // MARK: The `subscribed` property
 
     @Test(.regression("A channel that was left still said that it was subscribed."))
     func subscribedIsFalseAfterUnsubscribe() throws {
@@ -205,7 +205,7 @@ struct SubscriptionStateTests {
         #expect(client.machine.connectionState == .connected)
     }
 
-    // MARK: Client events that wait
+    // MARK: Pending client events
 
     @Test(.regression("Client events that had waited were sent out of order."))
     func queuedClientEventsAreFlushedInOrder() throws {
@@ -267,7 +267,7 @@ struct SubscriptionStateTests {
         }
     }
 
-    /// An application that cannot make up its mind, an auth endpoint and a server that refuse at times, and a network
+    /// An application that keeps changing its mind, an auth endpoint and a server that sometimes refuse, and a network
     /// that fails.
     private struct Play {
         static let channel = "private-x"
@@ -276,7 +276,7 @@ struct SubscriptionStateTests {
         var isWanted = false
         var serverHas = false
         var mistakes: [String] = []
-        /// What the server has not said yet: yes or no.
+        /// The server's pending answers: success or refusal.
         private var answers: [Bool] = []
         private var isFriendly = false
         private var random: JitterGenerator
@@ -291,7 +291,7 @@ struct SubscriptionStateTests {
             for _ in 0..<3 {
                 try settle()
                 guard isWanted, !serverHas else { return }
-                drop()  // what was refused is tried again on the next connection
+                drop()  // refused subscriptions are retried on the next connection
             }
         }
 
@@ -307,13 +307,13 @@ struct SubscriptionStateTests {
             case 7: client.answer(Self.channel, .failure(AuthFailure("no", status: 403)))
             case 8, 9: answer()
             case 10: if Bool.random(using: &random) { drop() } else { comeBack() }
-            default:  // so long that time-outs strike
+            default:  // long enough for time-outs
                 if answers.allSatisfy({ $0 }) { client.pass(.seconds(Int.random(in: 1...40, using: &random))) }
             }
             serve()
         }
 
-        /// Everybody does what is still to be done.
+        /// Completes all pending work.
         private mutating func settle() throws {
             for _ in 0..<5 {
                 comeBack()
@@ -351,7 +351,7 @@ struct SubscriptionStateTests {
             }
         }
 
-        /// What the server makes of what was sent.
+        /// Lets the server process the sent frames.
         private mutating func serve() {
             for line in client.take() {
                 if line.hasPrefix("drop") { (serverHas, answers) = (false, []) }

@@ -9,7 +9,7 @@ import Testing
 struct SubscriptionTests {
     private let reader = EventReader(.sequence, eventName: nil, channelName: nil)
 
-    // MARK: The usual way
+    // MARK: Normal operation
 
     @Test func subscribingBeforeConnectingWaitsForTheHandshake() throws {
         var client = ClientScript()
@@ -229,7 +229,7 @@ struct SubscriptionTests {
         #expect(client.take() == ["send subscribe c", "connecting → connected"])
     }
 
-    /// Any chain of calls and answers ends in the last intent, with never two subscriptions at the server.
+    /// Any sequence of calls and answers ends in the last intent, never with two subscriptions at the server.
     @Test(arguments: 0..<300 as Range<UInt64>)
     func anyChainEndsInTheLastIntent(seed: UInt64) throws {
         var random = JitterGenerator(seed: seed)
@@ -267,7 +267,7 @@ struct SubscriptionTests {
             }
             serve(client.take())
         }
-        for _ in 0..<5 {  // everybody answers whatever is open
+        for _ in 0..<5 {  // all pending requests are answered
             client.answer("private-x")
             serve(client.take())
             while unanswered > 0 {
@@ -353,7 +353,7 @@ struct SubscriptionTests {
         #expect(client.machine.isSubscribed(id))
     }
 
-    /// Its answer is due before those of channels that were subscribed after it.
+    /// Its answer is due before those of later subscriptions.
     @Test func takingAnUnsubscriptionBackKeepsTheDeadline() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("older")
@@ -398,7 +398,7 @@ struct SubscriptionTests {
         }
     }
 
-    /// The server may have been slow only: it would see a second subscription.
+    /// The server may only have been slow, and would see a second subscription.
     @Test func subscribingAgainAfterATimeOutTakesTheFirstBack() throws {
         var client = ClientScript.connected()
         let id = try client.subscribe("c")
@@ -414,7 +414,7 @@ struct SubscriptionTests {
 
     private let refusal = #"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature"}}"#
 
-    /// The client would think itself subscribed for good.
+    /// Otherwise the client would permanently consider itself subscribed.
     @Test func aLateSuccessDoesNotAnswerALaterSubscription() throws {
         var client = ClientScript.connected()
         let id = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
@@ -434,7 +434,7 @@ struct SubscriptionTests {
         ["failed channel \(channel): the server refused the subscription: Invalid signature"]
     }
 
-    /// The vendor's answer to a wrong signature has no channel, but its text has what should have been signed.
+    /// The vendor's answer to a wrong signature names no channel, but quotes the text to be signed.
     @Test(arguments: [
         ("private-b", "1.1:private-b, but got 00"), ("private-b,c", "1.1:private-b,c, but got 00"),
         ("presence-a", #"1.1:presence-a:{"user_id":"private-b"}, but got 00"#),
@@ -473,7 +473,7 @@ struct SubscriptionTests {
         #expect(client.take().filter { $0.hasPrefix("subscribed") } == ["subscribed private-d", "subscribed c"])
     }
 
-    /// An error about something else is nobody's refusal.
+    /// An error about something else refuses nothing.
     @Test(arguments: [
         "To send client events, you must enable this feature in the Settings page of your dashboard.",
         "Cannot broadcast client event (connection not subscribed to channel private-a)", "",
@@ -488,7 +488,7 @@ struct SubscriptionTests {
         #expect(client.take().first == "subscribed private-a")
     }
 
-    /// Reverb refuses a signature with 4009, and stays.
+    /// Reverb refuses a signature with 4009 and stays connected.
     @Test func anUnauthorizedConnectionThatStaysHasRefusedASubscription() throws {
         var client = ClientScript.connected()
         for name in ["private-a", "private-b"] { _ = try client.subscribe(name, auth: AuthAnswer(auth: "k:s")) }
@@ -519,7 +519,7 @@ struct SubscriptionTests {
         _ = try client.subscribe("c")
         client.pass(.seconds(30))
         _ = try client.subscribe("c")
-        client.succeed("c")  // to the first, as far as the client can know
+        client.succeed("c")  // to the first, for all the client knows
         client.pass(.seconds(30))
         #expect(client.take().last == "failed channel c: the server did not answer the subscription in time")
         _ = try client.subscribe("c")

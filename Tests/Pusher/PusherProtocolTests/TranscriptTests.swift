@@ -4,7 +4,7 @@ import PusherProtocolTestSupport
 import TestSupport
 import Testing
 
-/// Plays `Fixtures/transcripts`: what servers really send, what we answer, what the application is told.
+/// Replays `Fixtures/transcripts`: real server messages, our answers, and the reports to the application.
 struct TranscriptTests {
     @Test(arguments: ["vendor", "soketi", "reverb"])
     func theClientTakesPartAsWritten(name: String) throws {
@@ -32,7 +32,7 @@ struct TranscriptTests {
         #expect(seen.filter { !$0.hasPrefix("send") } == expected.filter { !$0.hasPrefix("send") })
     }
 
-    /// What follows, with every authorization answered at once.
+    /// Returns the output, with every authorization answered at once.
     private static func played(_ client: inout ClientScript) -> [String] {
         var lines: [String] = []
         var news = client.take()

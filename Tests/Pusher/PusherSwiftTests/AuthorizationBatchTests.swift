@@ -15,7 +15,7 @@ struct AuthorizationBatchTests {
         for request in try Self.requests(7) { batch.add(request) }
         for number in [1, 2, 6] { batch.remove(AuthRequestID(number: number)) }
         #expect(batch.begin(maximumCalls: 2, maximumChannels: 3)?.map(\.id.number) == [0, 3, 4])
-        batch.remove(AuthRequestID(number: 0))  // under way
+        batch.remove(AuthRequestID(number: 0))  // already running
         #expect(batch.begin(maximumCalls: 1, maximumChannels: 3) == nil)
         #expect(batch.begin(maximumCalls: 2, maximumChannels: 3)?.map(\.id.number) == [5])
         #expect(batch.begin(maximumCalls: 3, maximumChannels: 3) == nil)
@@ -25,7 +25,7 @@ struct AuthorizationBatchTests {
         #expect(batch.begin(maximumCalls: 3, maximumChannels: 3) == nil)
     }
 
-    /// A connection with a hundred thousand channels ends like this: nothing else runs on the I/O thread meanwhile.
+    /// This happens at the end of a connection with a hundred thousand channels, and blocks the I/O thread.
     @Test func takingBackAllCostsLittleForEach() throws {
         let requests = try Self.requests(16_000)
         let growth = growth(from: 2000) { count in

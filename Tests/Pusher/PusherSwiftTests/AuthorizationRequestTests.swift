@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What is asked of an authorizer or an endpoint, and what counts as its answer.
+/// The requests to an authorizer or an endpoint, and their valid answers.
 struct AuthorizationRequestTests {
     private let recorder = Recorder()
 
@@ -48,7 +48,7 @@ struct AuthorizationRequestTests {
             }
             for status in statuses { pusher.subscribe("private-\(status)") }
             pusher.connect()
-            #expect(await recorder.waitFor("failed", count: statuses.count))  // the signature is wrong, too
+            #expect(await recorder.waitFor("failed", count: statuses.count))  // the signature is also wrong
             for status in statuses {
                 let isAccepted = status == 200 || status == 201
                 let frame = #"{"event":"pusher:subscribe","data":{"channel":"private-\#(status)","#

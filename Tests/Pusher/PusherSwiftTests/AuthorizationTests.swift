@@ -61,7 +61,7 @@ struct AuthorizationTests {
         }
     }
 
-    /// Each leaves the connection and the other channels alone, and the channel can be tried again.
+    /// No failure affects the connection or the other channels, and the channel can be retried.
     @Test(arguments: [
         Failure(
             .respond(status: 403, body: "no way"),
@@ -128,7 +128,7 @@ struct AuthorizationTests {
         }
     }
 
-    /// Most servers do not tie it to a channel; it is tied to it all the same, without waiting for a time-out.
+    /// Most servers do not tie the error to a channel. The client still does, without waiting for a time-out.
     @Test(arguments: Profile.allCases) func aWrongSignatureIsReported(profile: Profile) async throws {
         try await withServer(profile) { server in
             let pusher = Pusher.make(server, recorder) {
@@ -145,11 +145,11 @@ struct AuthorizationTests {
             case .reverb:
                 #expect(recorder.contains("the server refused the subscription: Connection is unauthorized"))
             }
-            #expect(!recorder.contains("the server reports"))  // the same once more
+            #expect(!recorder.contains("the server reports"))  // the same error again
         }
     }
 
-    /// Each request waits until all are let go.
+    /// Each request waits until all are released.
     @Test(arguments: Profile.allCases) func fewRequestsRunAtATime(profile: Profile) async throws {
         try await withServer(profile) { server in
             let running = Lock((now: 0, most: 0))
@@ -167,7 +167,7 @@ struct AuthorizationTests {
             for number in 1...30 { pusher.subscribe("private-\(number)") }
             pusher.connect()
             #expect(await eventually { running.withLock { $0.now } >= 3 })
-            // A client that begins now has been served by the time that more of them would have begun.
+            // By the time a new client is served, additional requests would have begun.
             let other = Pusher.make(server, Recorder())
             other.connect()
             try await other.subscribe("private-31").subscribed()
@@ -213,7 +213,7 @@ struct AuthorizationTests {
             pusher.connect()
             #expect(await recorder.waitFor("subscribed"))
             let first = try #require(pusher.connection.socketId)
-            await server.failAuth(.delay(.milliseconds(100)), next: 1)  // this answer will be for a socket of the past
+            await server.failAuth(.delay(.milliseconds(100)), next: 1)  // this answer will be for an earlier socket
             try await server.inject(.close(code: 4200), into: first)
             #expect(await server.waitFor { $0.authRequestCount == 2 })
             let second = try #require(pusher.connection.socketId)

@@ -6,10 +6,10 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Many signatures in one request, and what else can be chosen about auth requests.
+/// Batch requests for signatures, and other options of auth requests.
 @Suite(.overSockets)
 struct BatchAuthorizationTests {
-    /// Signs as an application's server would, but not for channels named `private-no`.
+    /// Signs like an application's server, except for channels named `private-no`.
     private final class Signer: BatchAuthorizer {
         let calls = Lock<[Int]>([])
 
@@ -27,7 +27,7 @@ struct BatchAuthorizationTests {
         }
     }
 
-    /// Answers when it is let go, whether or not anybody waits for it.
+    /// Answers when released, even if its callers no longer wait.
     private final class SlowSigner: BatchAuthorizer {
         private struct State {
             var running = 0
@@ -100,7 +100,7 @@ struct BatchAuthorizationTests {
         }
     }
 
-    /// Cancelled or not, a call counts until it returns.
+    /// A call counts until it returns, even if it is cancelled.
     @Test func fewCallsAreUnderWayAtATime() async throws {
         let signer = SlowSigner()
         try await withServer { server in

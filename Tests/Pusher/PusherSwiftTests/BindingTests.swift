@@ -9,7 +9,6 @@ import TestSupport
 import Testing
 import Transport
 
-/// Names and ends of bindings.
 struct BindingTests {
     private let recorder = Recorder()
 
@@ -62,7 +61,7 @@ struct BindingTests {
         }
     }
 
-    /// As the document of version 5 has it, for each way in which servers send the data.
+    /// Like the example in version 5's documentation, for each format in which servers send the data.
     @Test(
         .overSockets, .regression("pusher:error never reached a binding."),
         arguments: [#"{"code":4301,"message":"m"}"#, #""{\"code\":4301,\"message\":\"m\"}""#], [true, false])

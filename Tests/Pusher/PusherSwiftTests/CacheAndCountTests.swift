@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Cache channels and subscription counts, against each kind of server.
+/// Cache channels and subscription counts with each kind of server.
 @Suite(.overSockets)
 struct CacheAndCountTests {
     private let recorder = Recorder()

@@ -223,7 +223,7 @@ struct ChannelTests {
             try await theirs.subscribed()
             sender.connect()
             #expect(await recorder.waitFor(#"got client-typing {"early":true} from ann"#))
-            if profile != .reverb {  // which takes no plain text
+            if profile != .reverb {  // which rejects plain text
                 mine.trigger(eventName: "client-typing", data: "text")
                 #expect(await recorder.waitFor("got client-typing text from ann"))
             }
@@ -278,7 +278,7 @@ struct ChannelTests {
     }
 }
 
-/// A binding's id, for the binding itself.
+/// Holds a binding's ID for use in the binding itself.
 final class Ids: Sendable {
     private let lock = Lock("")
 

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What is left of a client that is let go of.
+/// Remnants of a released client.
 struct ClientEndTests {
     private let recorder = Recorder()
 
@@ -23,7 +23,7 @@ struct ClientEndTests {
                 var clients: [Pusher] = []
                 for _ in 0..<100 {
                     let token = Token { released.withLock { $0 += 1 } }
-                    // Bindings are let go of early; the options live as long as anything of the client does.
+                    // Bindings are released early; the options live as long as any part of the client.
                     let core = Token { released.withLock { $0 += 1 } }
                     var options = PusherClientOptions.local(server)
                     options.authHeaders = { [core] in
@@ -46,7 +46,7 @@ struct ClientEndTests {
         }
     }
 
-    /// One callback runs and many wait when the client goes.
+    /// When the client goes, one callback is running and many are pending.
     @Test(.overSockets, .regression("Callbacks came after the client was gone."))
     func nothingIsCalledBackAfterTheClientIsGone() async throws {
         try await withServer { server in

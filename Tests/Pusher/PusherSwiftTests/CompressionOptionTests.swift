@@ -6,11 +6,11 @@ import Testing
 
 @testable import Transport
 
-/// ``PusherClientOptions/compression`` over a socket; what compression does is tested where it lies.
+/// ``PusherClientOptions/compression`` over a socket; compression itself is tested with its implementation.
 struct CompressionOptionTests {
     private let recorder = Recorder()
 
-    /// A server that accepts compression if it is offered, and greets.
+    /// Returns a server that accepts compression if offered, and sends a greeting.
     private func server(seen handshake: Lock<String>) -> SocketServer {
         SocketServer { peer in
             let head = peer.readHead()

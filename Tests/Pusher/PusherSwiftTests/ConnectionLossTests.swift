@@ -9,11 +9,11 @@ import TestSupport
 import Testing
 import Transport
 
-/// Connections that go, and come back as the application wants.
+/// Connections that are lost and restored as the application wants.
 struct ConnectionLossTests {
     private let recorder = Recorder()
 
-    /// Connected to `server` and subscribed to `c`.
+    /// Returns a client connected to `server` and subscribed to `c`.
     private func makeSubscribed(
         _ server: PusherMockServer, _ change: (inout PusherClientOptions) -> Void = { _ in }
     ) async -> Pusher {

@@ -4,7 +4,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Connections as long as a scope lives. Those of a service are in ConnectionScopeTests+Service.swift.
+/// Connections that live as long as a scope. ConnectionScopeTests+Service.swift covers services.
 @Suite(.overSockets)
 struct ConnectionScopeTests {
     private struct Interrupted: Error {}
@@ -51,16 +51,16 @@ struct ConnectionScopeTests {
         }
     }
 
-    // MARK: What looks like an end, and is none
+    // MARK: Apparent ends
 
-    /// Lets `start` begin while the first handshake hangs, and goes to the other application then.
+    /// Lets `start` begin while the first handshake hangs, and then switches to the other application.
     func move<Value: Sendable>(
         _ server: PusherMockServer, while start: @escaping @Sendable (Pusher) async throws -> Value
     ) async -> (Pusher, Task<Value, any Error>) {
         await server.failHandshakes(.never, next: 1)
         let pusher = Pusher(key: Self.here.key, options: .local(server))
         let task = Task { try await start(pusher) }
-        #expect(await eventually { pusher.connection.steps.webSocket != nil })  // it is this handshake that hangs
+        #expect(await eventually { pusher.connection.steps.webSocket != nil })  // this handshake is the one that hangs
         pusher.switchCluster(key: Self.there.key, host: .host("localhost"))
         return (pusher, task)
     }
@@ -76,7 +76,8 @@ struct ConnectionScopeTests {
         }
     }
 
-    /// The server does not answer the close, so that the client is still disconnecting when it is to connect again.
+    /// Returns a client that must reconnect while it is still disconnecting, because the server does not answer the
+    /// close.
     func makeDisconnecting(_ server: PusherMockServer) async throws -> Pusher {
         let pusher = Pusher(key: key, options: .local(server))
         try await pusher.connected()

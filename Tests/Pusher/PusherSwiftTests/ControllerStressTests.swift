@@ -10,8 +10,8 @@ import Testing
 
 @testable import PusherSwift
 
-/// Controllers that own their client and are its delegate: whoever drops one may do so in any moment of the client's.
-/// An object that is released under a lock stops the program in debug builds, and the I/O thread in others.
+/// Controllers that own their client and are its delegate. They may be released at any moment of the client. Releasing
+/// an object under a lock stops the program in debug builds, and the I/O thread in release builds.
 @Suite(.overSockets)
 struct ControllerStressTests {
     private final class Controller: PusherDelegate {
@@ -30,18 +30,18 @@ struct ControllerStressTests {
             onEnd()
         }
 
-        /// A log of its own, so that there is something to tell it for each message.
+        /// Makes the client report each message to the delegate.
         func debugLog(message: String) {}
     }
 
-    /// That a delegate went is no news here.
+    /// Options without a log, since released delegates are expected here.
     private static var quietOptions: PusherClientOptions {
         var options = PusherClientOptions()
         options.logger = Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
         return options
     }
 
-    /// The I/O thread asks for the delegate as if messages came without end, and the delegate goes in the middle.
+    /// The I/O thread uses the delegate as if messages came continuously, and the delegate is released in the middle.
     @Test func delegatesGoWhileTheyAreAskedFor() async {
         let ended = Lock(0)
         let count = 3000

@@ -8,10 +8,10 @@ import Testing
 
 @testable import PusherSwift
 
-/// What a delegate is told for debugging, and what is told when there is none any more.
+/// Debug messages to a delegate, and the reports after it is gone.
 @Suite(.overSockets)
 struct DelegateTests {
-    /// With a debug log of its own.
+    /// A delegate with its own debug log.
     private final class Listener: PusherDelegate {
         private let lines = Lock<[String]>([])
 
@@ -22,7 +22,7 @@ struct DelegateTests {
         func debugLog(message: String) { lines.withLock { $0.append(message) } }
     }
 
-    /// Passes everything on to others, of whom one has nothing to say to it.
+    /// Forwards everything to other delegates, one of which has no debug log of its own.
     private final class Relay: PusherDelegate {
         let listeners: [any PusherDelegate]
 
@@ -101,7 +101,7 @@ struct DelegateTests {
         }
     }
 
-    // MARK: Gone
+    // MARK: Released delegates
 
     @Test func aDelegateThatNobodyKeepsIsReportedOnce_beforeAnythingElseHappens() async throws {
         try await withServer { server in
@@ -165,7 +165,7 @@ struct DelegateTests {
 }
 
 extension ClientCore {
-    /// Returns behind all callbacks that wait.
+    /// Returns after all pending callbacks.
     fileprivate func afterCallbacks() async {
         await withCheckedContinuation { continuation in runCallback { continuation.resume() } }
     }

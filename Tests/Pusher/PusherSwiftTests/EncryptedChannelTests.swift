@@ -32,7 +32,7 @@ struct EncryptedChannelTests {
         }
     }
 
-    /// Gives out the key of the moment.
+    /// Returns the current key.
     private final class Authorizer: PusherSwift.Authorizer {
         let key = Lock(ChannelKey([UInt8](repeating: 1, count: 32)))
         let calls = Lock(0)

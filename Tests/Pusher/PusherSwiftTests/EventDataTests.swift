@@ -9,7 +9,6 @@ import TestSupport
 import Testing
 import Transport
 
-/// What an event carries, whatever that is.
 struct EventDataTests {
     private let recorder = Recorder()
 

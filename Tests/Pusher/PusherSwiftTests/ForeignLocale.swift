@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Puts the whole process into a place where two and a half is written `2,5`. The locale is made for the occasion, since
-/// a system may have none but `C`: Turkish if its source is there, else one that differs in nothing but its numbers.
+/// Switches the whole process to a locale that writes two and a half as `2,5`. A system may have no locale but `C`, so
+/// this creates one: Turkish if its source is installed, otherwise one that differs only in its numbers.
 func useForeignLocale() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "locales-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -22,7 +22,7 @@ func useForeignLocale() async throws {
 }
 
 private func useLocale(_ name: String, madeWith options: [String], in folder: URL) async throws -> Bool {
-    // It complains of the categories that a source leaves out, and makes them all the same.
+    // It warns about categories that a source omits, and still creates them.
     _ = try await ChildProcess.run("localedef", ["-c"] + options + [folder.appending(path: name).path])
     setenv("LC_ALL", name, 1)
     return setlocale(LC_ALL, name) != nil

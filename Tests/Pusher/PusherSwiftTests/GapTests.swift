@@ -5,7 +5,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// What a channel learns of the time in which it heard nothing.
+/// A channel's reports about periods without events.
 @Suite(.overSockets)
 struct GapTests {
     private let recorder = Recorder()

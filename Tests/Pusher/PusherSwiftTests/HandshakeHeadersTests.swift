@@ -5,7 +5,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Header fields of the application's in the WebSocket handshake.
+/// The application's header fields in the WebSocket handshake.
 @Suite(.overSockets)
 struct HandshakeHeadersTests {
     private let recorder = Recorder()

@@ -4,7 +4,6 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// URLs in place of host names.
 @Suite(.overSockets)
 struct HostURLTests {
     @Test(arguments: ["http", "ws"])

@@ -22,7 +22,7 @@ struct LifetimeTests {
             #expect(await server.waitFor { $0.tcpConnectionCount == 0 })
             #expect(connection?.connectionState == .disconnected)
             #expect(channel?.subscribed == false)
-            connection?.connect()  // a handle cannot bring it back
+            connection?.connect()  // a handle cannot revive it
             channel?.trigger(eventName: "client-x", data: 1)
             #expect(connection?.connectionState == .disconnected)
             #expect(!recorder.contains("event") && !recorder.contains("→ disconnected"))
@@ -106,7 +106,7 @@ struct LifetimeTests {
         }
     }
 
-    /// Calls from many threads at once end in what was asked last, and with one connection at most.
+    /// Concurrent calls from many threads end in the last requested state, with at most one connection.
     @Test func anyThreadMayCall() async throws {
         try await withServer { server in
             let pusher = Pusher.make(server, recorder)

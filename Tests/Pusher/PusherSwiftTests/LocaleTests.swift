@@ -10,10 +10,10 @@ import TestSupport
 import Testing
 import Transport
 
-/// A program in a place where numbers and letters are others.
+/// A program in a locale with different numbers and letters.
 struct LocaleTests {
-    /// In a process of its own, where numbers have a decimal comma and, if the system knows Turkish, the small letter of
-    /// `I` is not `i`.
+    /// Runs in a separate process, where numbers have a decimal comma and, if the system supports Turkish, the
+    /// lowercase letter of `I` is not `i`.
     @Test(.regression("Numbers and names were read by the rules of the locale."))
     func nothingDependsOnTheLocale() async {
         await #expect(processExitsWith: .success) {
@@ -25,7 +25,7 @@ struct LocaleTests {
     }
 }
 
-/// What is the same in every place.
+/// Results that are the same in every locale.
 private enum Abroad {
     private struct Price: Codable {
         let amount: Double

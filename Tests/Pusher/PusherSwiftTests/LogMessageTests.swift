@@ -4,7 +4,6 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// The messages that applications see in their logs.
 @Suite(.overSockets)
 struct LogMessageTests {
     @Test func theErrorIsTheMessage_ofTheModuleThatTheApplicationImports() async throws {

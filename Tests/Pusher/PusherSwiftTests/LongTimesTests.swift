@@ -6,8 +6,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Any number may be given for a time. Infinity and what is longer than anything runs mean never; what is no time at all
-/// changes nothing.
+/// Durations of any value are accepted. Infinite and extremely long ones mean never; invalid ones change nothing.
 @Suite(.overSockets)
 struct LongTimesTests {
     private static let never = Double.infinity
@@ -65,7 +64,7 @@ struct LongTimesTests {
         }
     }
 
-    /// Each option in the whole way of a client: connecting, authorizing, losing the connection, and again.
+    /// Each option through the whole life of a client: connecting, authorizing, losing the connection, reconnecting.
     @Test(arguments: [Duration.seconds(1e20), .seconds(Int64.max), .seconds(-1e20), .seconds(-1), .zero])
     func everyOptionThatIsATime(given: Duration) async throws {
         try await withServer { server in
@@ -100,7 +99,7 @@ struct LongTimesTests {
             pusher.connect()
             #expect(await recorder.waitFor("→ connected"))
             try await server.inject(.dropTCP, into: try #require(pusher.connection.socketId))
-            #expect(await recorder.waitFor("error "))  // whose words have the delay in them
+            #expect(await recorder.waitFor("error "))  // its text contains the delay
             pusher.disconnect()
         }
     }
@@ -119,7 +118,7 @@ struct LongTimesTests {
         }
     }
 
-    /// `request.timeoutInterval = .infinity` is how many programs say "no limit".
+    /// Many programs use `request.timeoutInterval = .infinity` for "no limit".
     @Test(arguments: [Double.infinity, 1e300, .nan, -.infinity, -1, 0, 60])
     func theTimeOutOfARequestForAuthorization(seconds: Double) async throws {
         try await withServer { server in

@@ -6,12 +6,12 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Callbacks may be behind. Who waits for an outcome must not be given one that is older than the wait.
+/// Callbacks may be late. A caller that waits for an outcome must not get one older than the wait.
 @Suite(.overSockets)
 struct OldOutcomeTests {
     private struct Refused: Error {}
 
-    /// Refuses the first request, and answers the second when it is told to.
+    /// Refuses the first request, and answers the second on demand.
     private final class Signer: Sendable {
         private let calls = Lock(0)
         private let mayAnswer = Lock(false)
@@ -37,7 +37,7 @@ struct OldOutcomeTests {
     private let credentials = AppCredentials(
         key: PusherMockServer.App.defaultKey, secret: PusherMockServer.App.defaultSecret)
 
-    /// Connected, with callbacks that wait for the gate.
+    /// Returns a connected client whose callbacks wait for the gate.
     private func makeStopped(
         _ server: PusherMockServer, _ change: (inout PusherClientOptions) -> Void
     ) async throws -> Pusher {
@@ -63,7 +63,7 @@ struct OldOutcomeTests {
                     return try await signer.signature(PusherUserAuth(auth: auth, userData: userData))
                 }
             }
-            // The second attempt begins only after the first has failed, which nobody is told yet.
+            // The second attempt begins only after the first has failed, which has not been reported yet.
             #expect(
                 await eventually {
                     pusher.user.signIn()

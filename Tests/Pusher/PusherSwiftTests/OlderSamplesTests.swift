@@ -7,8 +7,8 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-// The samples of the older library's documents, as they read in Swift 6 mode. As they stood there they are in
-// SourceCompatibilityTests/OlderSamples.swift, and both are in the article on older versions.
+// The samples of the older library's documents, adapted to Swift 6 mode. Their original form is in
+// SourceCompatibilityTests/OlderSamples.swift. The article on older versions contains both.
 
 private struct AuthRequestBuilder: AuthRequestBuilderProtocol {
     let url: URL

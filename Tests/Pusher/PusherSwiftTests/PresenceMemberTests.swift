@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// The members of a presence channel, with a server.
+/// The members of a presence channel with a server.
 struct PresenceMemberTests {
     private let recorder = Recorder()
 
@@ -49,7 +49,7 @@ struct PresenceMemberTests {
             #expect(seen.members.map(\.userId).sorted() == ["ann", "watcher"])
             first.disconnect()
             #expect(await server.waitFor { $0.connectionCount == 2 })
-            let (last, _) = makeClient("bob", Recorder())  // after what the first one's leaving might have said
+            let (last, _) = makeClient("bob", Recorder())  // after any report of the first one's leaving
             #expect(await recorder.waitFor("added bob"))
             #expect(!recorder.contains("removed") && recorder.count("added ann") == 1)
             #expect(room.members.map(\.userId).sorted() == ["ann", "bob", "watcher"])

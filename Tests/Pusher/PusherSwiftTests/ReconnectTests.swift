@@ -9,7 +9,7 @@ import Testing
 struct ReconnectTests {
     private let recorder = Recorder()
 
-    /// Connected to `server` and subscribed to `c`.
+    /// Returns a client connected to `server` and subscribed to `c`.
     private func makeSubscribed(
         _ server: PusherMockServer, _ change: (inout PusherClientOptions) -> Void = { _ in }
     ) async -> Pusher {
@@ -108,7 +108,7 @@ struct ReconnectTests {
 
     @Test func anUnansweredHandshakeTimesOutAndIsRetried() async throws {
         try await withServer { server in
-            // On a busy machine, an attempt may end before the server has answered at all: then the next one shows it.
+            // On a busy machine, an attempt may end before the server answers; the next one then shows it.
             await server.failHandshakes(.never)
             let pusher = Pusher.make(server, recorder) { $0.connectTimeout = .milliseconds(200) }
             pusher.connect()

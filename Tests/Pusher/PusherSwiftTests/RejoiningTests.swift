@@ -4,7 +4,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// A channel that is left and joined again is a new one: who observed the old one hears nothing of it.
+/// A channel that is left and rejoined is a new one: observers of the old one get no events from it.
 @Suite(.overSockets)
 struct RejoiningTests {
     private let recorder = Recorder()
@@ -16,7 +16,7 @@ struct RejoiningTests {
         return pusher
     }
 
-    /// Keeps what `changes` tells, and when it ends.
+    /// Records the elements of `changes`, and its end.
     private func record(_ changes: EventSequence<PusherPresenceChannel.MemberChange>, as name: String) {
         Task { [recorder] in
             for await change in changes {
@@ -29,7 +29,7 @@ struct RejoiningTests {
         }
     }
 
-    /// - Parameter isAnswered: The server has answered before the channel is left; otherwise leaving it cannot be sent.
+    /// - Parameter isAnswered: Whether the server answers before the channel is left; otherwise leaving cannot be sent.
     @Test(arguments: [true, false])
     func membersAreToldToThoseWhoAreThere(isAnswered: Bool) async throws {
         try await withServer { server in

@@ -7,7 +7,6 @@ import TestSupport
 import Testing
 import Transport
 
-/// The async forms.
 @Suite(.overSockets)
 struct SequenceTests {
     private let recorder = Recorder()
@@ -27,7 +26,7 @@ struct SequenceTests {
                 if received.count == 100 { break }
             }
             #expect(received == Array(1...100))
-            // Whatever is bound to it would report that it is no number.
+            // Any binding to it would report that it is not a number.
             await server.publish(event: "e", channel: "c", data: "nonsense")
             await server.publish(event: "last", channel: "c", data: "")
             #expect(await recorder.waitFor("last"))
@@ -86,7 +85,7 @@ struct SequenceTests {
             let pusher = Pusher.make(server, recorder) { $0.authMethod = .noMethod }
             let channel = pusher.subscribe("private-x")
             pusher.connect()
-            for _ in 1...2 {  // while it fails, and after it has
+            for _ in 1...2 {  // during the failure, and after it
                 await #expect {
                     try await channel.subscribed()
                 } throws: { error in
@@ -150,7 +149,7 @@ struct SequenceTests {
 
     // MARK: Back-pressure
 
-    /// A server that sends on and on, a sequence that nobody reads: the client stops reading, and goes on when read.
+    /// The server sends continuously to an unread sequence. The client stops reading, and continues once it is read.
     @Test func aSequenceThatNobodyReadsStopsTheSocket() async throws {
         try await withServer { server in
             let pusher = Pusher.make(server, recorder) { $0.activityTimeout = 0.05 }
@@ -162,7 +161,7 @@ struct SequenceTests {
             let payload = String(repeating: "x", count: 50_000)
             for number in 1...600 { await server.publish(event: "e", channel: "c", data: "\(number) \(payload)") }
             #expect(await recorder.waitFor("bound", count: 10))
-            // 30 MB are on their way; the kernel's buffers hold some, the client next to nothing.
+            // Of the 30 MB, the kernel's buffers hold some and the client next to nothing.
             #expect(recorder.count("bound") < 300)
             var numbers: [Int] = []
             for await event in events {
@@ -180,7 +179,7 @@ struct SequenceTests {
         case breaking, throwing, cancelling, unsubscribing
     }
 
-    /// Its buffer is full, and somebody keeps the sequence.
+    /// The buffer is full, and something keeps the sequence.
     @Test(arguments: Leaving.allCases) func whoStopsReadingASequenceHoldsNobodyUp(way: Leaving) async throws {
         try await withServer { server in
             let pusher = Pusher.make(server, recorder)
@@ -254,7 +253,7 @@ struct SequenceTests {
         }
     }
 
-    /// The same server sends to a second client, which shows when everything is under way.
+    /// The server also sends to a second client, which shows when all data has been sent.
     @Test func aSlowCallbackStopsTheSocketToo_andIsReported() async throws {
         try await withServer { server in
             let (metrics, lines, gate) = (TestMetrics(), LogLines(), Gate())
@@ -280,9 +279,9 @@ struct SequenceTests {
             let payload = String(repeating: "x", count: 50_000)
             for number in 1...600 { await server.publish(event: "e", channel: "c", data: "\(number) \(payload)") }
             #expect(await otherRecorder.waitFor("event", count: 600))
-            // Of 30 MB the kernel's buffers hold some, the client next to nothing.
+            // Of the 30 MB, the kernel's buffers hold some and the client next to nothing.
             #expect(try metrics.expectCounter("p.messages.received").totalValue < 300)
-            // Told though the callback that all wait for has not ended.
+            // Reported even though the callback that blocks everything has not ended.
             let held = await errors.next()
             #expect(held?.kind == .readingHeld && held?.channelName == "c")
             #expect(held?.message.contains("a callback of “e”") == true)

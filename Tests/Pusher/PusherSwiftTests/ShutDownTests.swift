@@ -6,10 +6,10 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Once a client is gone no closure of the application's begins any more.
+/// Once a client is gone, none of the application's closures are called.
 @Suite(.overSockets)
 struct ShutDownTests {
-    /// Notes what is called; its first callback waits.
+    /// Records the calls; its first callback waits.
     private final class Application: PusherDelegate, Authorizer, AuthRequestBuilderProtocol, BatchAuthorizer {
         let calls = Recorder()
         let gate = Gate()
@@ -41,7 +41,7 @@ struct ShutDownTests {
         case authorizer, builder, userDataFetcher
     }
 
-    /// They wait in the callback queue while the client goes.
+    /// The closures wait in the callback queue while the client goes.
     @Test(arguments: Closure.allCases) func aClosureThatWaitsInTheCallbackQueueIsNotCalled(closure: Closure)
         async throws
     {
@@ -65,7 +65,7 @@ struct ShutDownTests {
             pusher?.connect()
             let connection = try #require(pusher?.connection)
             #expect(await eventually { connection.socketId != nil })
-            // What the I/O thread does with it comes before another client is connected there.
+            // The I/O thread handles it before it connects another client.
             let other = Pusher(key: PusherMockServer.App.defaultKey, options: .local(server))
             try await other.connected()
             queue.resume()
@@ -77,7 +77,7 @@ struct ShutDownTests {
         }
     }
 
-    /// Its headers are asked for, and the client goes before its parameters are.
+    /// After the request for its headers, the client goes before the one for its parameters.
     @Test func anAsyncClosureIsNotCalledOnceTheClientIsGone() async throws {
         try await withServer { server in
             let calls = Recorder()
@@ -99,7 +99,7 @@ struct ShutDownTests {
             server, authMethod: .endpoint(authEndpoint: "http://127.0.0.1:\(server.port)/pusher/auth"))
         options.authHeaders = {
             calls.add("headers")
-            await Task { for await _ in held {} }.value  // not ended by cancellation
+            await Task { for await _ in held {} }.value  // cancellation does not end it
             return [:]
         }
         let token = Token { calls.add("let go of") }

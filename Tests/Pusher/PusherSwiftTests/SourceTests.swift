@@ -4,7 +4,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// A source that says what it is told to say.
+/// A source controlled by the test.
 private final class ScriptedSource: RealtimeEventSource {
     private struct State {
         weak var sink: (any RealtimeEventSink)?

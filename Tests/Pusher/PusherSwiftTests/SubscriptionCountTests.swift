@@ -8,7 +8,6 @@ import TestSupport
 import Testing
 import Transport
 
-/// Counts of subscriptions.
 struct SubscriptionCountTests {
     private let recorder = Recorder()
 

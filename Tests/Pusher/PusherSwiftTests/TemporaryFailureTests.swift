@@ -6,10 +6,10 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// What the application's own code throws as a failure that may pass is tried again, like an endpoint's.
+/// A temporary failure thrown by the application's code is retried like one of an endpoint.
 @Suite(.overSockets)
 struct TemporaryFailureTests {
-    /// Fails as often as it is told to, then signs.
+    /// Fails a given number of times, then signs.
     private final class Signer: BatchAuthorizer {
         private let failures: Lock<Int>
         private let credentials = AppCredentials(

@@ -4,7 +4,6 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Bindings to types of the application's.
 @Suite(.overSockets)
 struct TypedBindingTests {
     private struct Price: Codable {

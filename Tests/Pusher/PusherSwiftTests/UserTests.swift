@@ -4,7 +4,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Signing in, events to the user and the watchlist, against each kind of server.
+/// Signing in, events to the user and the watchlist, with each kind of server.
 @Suite(.overSockets)
 struct UserTests {
     private static let secret = PusherMockServer.App.defaultSecret
@@ -125,7 +125,7 @@ struct UserTests {
         }
     }
 
-    /// The channel is the server's own business.
+    /// The channel is internal to the server.
     @Test func theUsersChannelCannotBeSubscribedByName() async throws {
         try await withServer { server in
             let pusher = Pusher.make(server, recorder)

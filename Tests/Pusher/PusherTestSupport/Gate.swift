@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Holds threads back until it opens.
+/// Blocks threads until it opens.
 package final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 

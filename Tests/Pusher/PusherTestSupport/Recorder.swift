@@ -3,7 +3,7 @@ package import PusherMockServer
 package import PusherSwift
 import TestSupport
 
-/// Keeps what a client tells, as lines in order.
+/// A delegate that records a client's reports as lines, in order.
 package final class Recorder: PusherDelegate {
     private let lines = Lock<[String]>([])
 
@@ -39,7 +39,7 @@ package final class Recorder: PusherDelegate {
 }
 
 extension PusherClientOptions {
-    /// For a server of this process: fast retries, no TLS, signed locally.
+    /// Options for a server in this process: fast retries, no TLS, local signatures.
     package static func local(
         _ server: PusherMockServer, authMethod: AuthMethod = .inline(secret: PusherMockServer.App.defaultSecret)
     ) -> PusherClientOptions {
@@ -52,7 +52,7 @@ extension PusherClientOptions {
     }
 }
 
-/// A mock server for the length of `body`.
+/// Runs `body` with a mock server.
 package func withServer(
     _ configuration: PusherMockServer.Configuration = .init(), _ body: (PusherMockServer) async throws -> Void
 ) async throws {
@@ -68,13 +68,13 @@ package func withServer(
 
 package typealias Profile = PusherMockServer.Profile
 
-/// A mock server that imitates another one, for the length of `body`.
+/// Runs `body` with a mock server that imitates another one.
 package func withServer(_ profile: Profile, _ body: (PusherMockServer) async throws -> Void) async throws {
     try await withServer(.init(profile: profile), body)
 }
 
 extension Pusher {
-    /// A client of `server` that tells `recorder`.
+    /// Returns a client of `server` that reports to `recorder`.
     package static func make(
         _ server: PusherMockServer, _ recorder: Recorder, _ change: (inout PusherClientOptions) -> Void = { _ in }
     ) -> Pusher {
@@ -87,7 +87,7 @@ extension Pusher {
 }
 
 extension PusherMockServer.State {
-    /// Text frames that hold `text`.
+    /// Returns the number of text frames that contain `text`.
     package func framesReceived(containing text: String) -> Int {
         history.count { if case .frameReceived(let frame, _) = $0 { frame.contains(text) } else { false } }
     }

@@ -1,6 +1,6 @@
 import Basics
 
-/// Tells whether an object is still alive.
+/// A weak reference that shows whether an object is still alive.
 package final class WeakReference<Object: AnyObject & Sendable>: Sendable {
     private struct Storage {
         weak var object: Object?
@@ -16,7 +16,7 @@ package final class WeakReference<Object: AnyObject & Sendable>: Sendable {
     }
 }
 
-/// Says when it is let go of.
+/// Reports when it is released.
 package final class Token: Sendable {
     private let onRelease: @Sendable () -> Void
 

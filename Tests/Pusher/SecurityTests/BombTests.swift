@@ -12,12 +12,12 @@ import Transport
 
 @testable import PusherMockServer
 
-/// Small inputs that are made to cost much.
+/// Small inputs designed to be expensive.
 @Suite(.overSockets)
 struct BombTests {
     private static let depth = 100_000
 
-    /// Arrays in arrays, objects in objects, and such that never end.
+    /// Arrays in arrays, objects in objects, and some that never end.
     private static let nested: [String] = [
         String(repeating: "[", count: depth) + String(repeating: "]", count: depth),
         String(repeating: #"{"a":"#, count: depth) + "1" + String(repeating: "}", count: depth),
@@ -25,7 +25,7 @@ struct BombTests {
         String(repeating: #"[{"a":"#, count: depth) + "1",
     ]
 
-    /// The stack of other threads than the first is small: half a megabyte here.
+    /// All threads but the first have small stacks: half a megabyte here.
     private func onSmallStack(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             let thread = Thread {
@@ -100,12 +100,12 @@ struct BombTests {
         }
     }
 
-    /// 10 MB of zeros in 10 kB.
+    /// Returns 10 MB of zeros, compressed to 10 kB.
     private func bomb() async throws -> [UInt8] {
         try await Array(ChildProcess.run("sh", ["-c", "head -c 10000000 /dev/zero | gzip -9"]).output)
     }
 
-    /// Answers are never decompressed, also if the application asks for it in a header of its own.
+    /// Answers are never decompressed, even if the application's own header requests it.
     @Test(arguments: ["gzip", "deflate", "br", "zstd", "gzip, gzip"])
     func aCompressedAnswerIsNotDecompressed(encoding: String) async throws {
         let bomb = try await bomb()
@@ -122,13 +122,13 @@ struct BombTests {
         #expect(response.body == bomb)
     }
 
-    /// Of any length, and of a length that is never said.
+    /// An answer of any length, and one of undeclared length.
     @Test func anAuthAnswerWithoutAnEndIsBounded() async throws {
         let recorder = Recorder()
         let endpoint = SocketServer { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
-            // Until the client has had enough: then writing fails, and reading ends.
+            // Until the client gives up: then writing fails, and reading ends.
             for _ in 0..<64 { peer.write([UInt8](repeating: 0x20, count: 1 << 20)) }
         }
         try await withServer { server in
@@ -143,7 +143,7 @@ struct BombTests {
         }
     }
 
-    /// A head of any number of lines.
+    /// A head with any number of lines.
     @Test func anHTTPHeadWithoutAnEndIsBounded() async throws {
         let server = SocketServer { peer in
             _ = peer.readHead()

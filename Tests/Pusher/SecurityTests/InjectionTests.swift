@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// Names, keys and headers of a stranger's choice add nothing to a request but themselves.
+/// Names, keys and headers chosen by strangers add nothing but themselves to a request.
 @Suite(.overSockets)
 struct InjectionTests {
     private static let hostile = "x\r\nX-Injected: 1\r\n\r\nGET /"
@@ -28,7 +28,8 @@ struct InjectionTests {
         } throws: { ($0 as? PusherHTTPError)?.kind == .invalidArgument }
     }
 
-    /// A signature for one connection and channel is not one for another: the parts of the signed text are kept apart.
+    /// A signature for one connection and channel is not valid for another: the parts of the signed text are kept
+    /// apart.
     @Test(arguments: ["1.2:private-x", "1.2::user::{}", "1", "1.2.3", ".", "1.a", "1.2\n", "", "-1.2", "１.２"])
     func aSocketIDIsTwoNumbers(text: String) {
         #expect(SocketID(text) == nil)
@@ -114,7 +115,7 @@ struct InjectionTests {
             ])
     }
 
-    /// Whatever is sent has the id as one part of its path; what could not be is refused.
+    /// The ID is always a single path segment; one that could not be is rejected.
     @Test(arguments: [
         (hostile, false), ("a/../../b", false), ("a/b", false), ("a?b=c", false), ("a#b", false), ("a%2Fb", false),
         ("a b", false), ("ü", false), ("", false), ("a=@,.;b-_9", true), ("a..b", true), ("a;b", true),
@@ -134,7 +135,7 @@ struct InjectionTests {
         } catch {
             #expect(!isSent && error.kind == .invalidArgument)
         }
-        // Shows what had been sent before it.
+        // Shows the requests sent before it.
         try await client.terminateConnections(ofUser: "last")
         let heads = paths.withLock { $0 }
         #expect(
@@ -143,7 +144,7 @@ struct InjectionTests {
         #expect(!heads.contains { $0.contains("\r\nX-Injected") })
     }
 
-    /// Libraries, proxies and servers resolve such segments, whatever was signed.
+    /// Libraries, proxies and servers resolve such segments, regardless of the signature.
     @Test(arguments: [".", "..", "%2e", "%2E%2e", ".%2e", ""])
     func aDotSegmentIsRefusedBeforeAnythingIsSent(segment: String) async throws {
         let heads = Lock<[String]>([])
@@ -188,7 +189,7 @@ struct InjectionTests {
         }
     }
 
-    /// The same for the WebSocket's own path.
+    /// Likewise for the WebSocket's own path.
     @Test(
         arguments: [(".", nil), ("..", nil), ("key", "/a/../b"), ("key", "/%2e%2E"), ("key", ".")]
             as [(String, String?)])

@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What a reader of the log learns, and what a server can put in.
+/// What a reader of the log learns, and what a server can inject.
 @Suite(.overSockets)
 struct LogTests {
     private static let secret = "s3cret-s3cret"
@@ -20,7 +20,7 @@ struct LogTests {
     private static let masterKey = Data(repeating: 7, count: 32).base64EncodedString()
     private let recorder = Recorder()
 
-    /// One client through every kind of failure, with everything that it says collected.
+    /// One client goes through every kind of failure, and all its output is collected.
     @Test func noFailureBringsASecretOrAPayloadIntoTheLog() async throws {
         let app = PusherMockServer.App(secret: Self.secret, encryptionMasterKey: Self.masterKey)
         try await withServer(.init(apps: [app])) { server in
@@ -42,7 +42,7 @@ struct LogTests {
             await server.failAuth(.respond(status: 200, body: #"{"auth":1,"x":"\#(Self.payload)"}"#), next: 1)
             pusher.subscribe("private-nonsense")
             #expect(await recorder.waitFor("failed private-nonsense"))
-            // The server repeats the signature it got.
+            // The server repeats the received signature.
             let wrong = #"{"auth":"\#(PusherMockServer.App.defaultKey):\#(String(repeating: "5e", count: 32))"}"#
             await server.failAuth(.respond(status: 200, body: wrong), next: 1)
             pusher.subscribe("private-wrong")
@@ -78,7 +78,7 @@ struct LogTests {
         client.receive(#"{"event":"pusher:error","data":{"message":\#(JSONString.quoted(words))}}"#)
         client.receive(#"{"event":"e","channel":\#(JSONString.quoted(words)),"data":""}"#)
         client.close(4000)
-        // Events are the application's, as they came.
+        // Events belong to the application, and are unchanged.
         let lines =
             client.take().filter { !$0.hasPrefix("event ") } + [
                 "\(PusherError(.serverError, words, channelName: words))"
@@ -90,7 +90,7 @@ struct LogTests {
         }
     }
 
-    /// One character can have any number of marks.
+    /// A single character can have any number of marks.
     @Test func aServersWordsAreBounded() {
         let error = PusherError(.serverError, "a" + String(repeating: "\u{301}", count: 100_000))
         #expect(error.message.utf8.count <= 4000)

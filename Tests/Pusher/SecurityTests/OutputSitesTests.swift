@@ -2,16 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
-/// That every text of a peer goes through `PeerText` on its way out holds because there are few ways out, and this finds a
-/// new one.
+/// Every peer's text passes through `PeerText` on output, because there are few output sites. This test finds new ones.
 struct OutputSitesTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Sources", directoryHint: .isDirectory)
 
-    /// Lines of code, by the places of their files below the folders of their rooms, without comments.
+    /// Returns matching lines of code without comments, with the paths of their files below their room's folder.
     ///
-    /// By `grep`: a `Regex` takes half a minute for all sources in a debug build.
+    /// Uses `grep`, because a `Regex` takes half a minute for all sources in a debug build.
     private static func lines(with pattern: String) async throws -> [(place: String, code: String)] {
         let found = try await ChildProcess.run(
             "grep", ["-rP", "--include=*.swift", "-e", pattern, "."], folder: sources)
@@ -25,7 +24,7 @@ struct OutputSitesTests {
         }
     }
 
-    /// The ways out, and the files that have them.
+    /// The output sites and their files.
     private static let ways: [(pattern: String, places: Set<String>)] = [
         // Logs.
         (
@@ -36,7 +35,7 @@ struct OutputSitesTests {
             #"log\(level:|Logger\.Metadata|MetadataValue|metadata:"#,
             [
                 "PeerLog/Logger+PeerText.swift",
-                // What every handler must have.
+                // Required of every handler.
                 "CommandKit/Output/ConsoleLogHandler.swift",
             ]
         ),
@@ -46,13 +45,13 @@ struct OutputSitesTests {
                 "PusherSwift/PusherDelegate.swift", "PusherSwift/Client/ClientCore+Callbacks.swift",
             ]
         ),
-        // Standard streams. In pusher-cli what prints are methods of types of its own, which take `TerminalText`.
+        // Standard streams. Printing in pusher-cli uses methods of its own types, which take `TerminalText`.
         (#"\b(Swift\.print|debugPrint|dump|NSLog|fputs|puts|printf|vprintf|fprintf|perror|syslog)\("#, []),
         (
             #"FileHandle\.standard(Output|Error)|STDOUT_FILENO|STDERR_FILENO|\b(stdout|stderr)\b"#,
             [
                 "CommandKit/Output/StandardStreams.swift",
-                // Whether there is a terminal, and what a process does not inherit.
+                // Checks for a terminal, and the streams that a child process does not inherit.
                 "PusherCommands/Shell/ShellConsole.swift", "CommandKit/Stream/EventProcesses.swift",
             ]
         ),
@@ -64,9 +63,9 @@ struct OutputSitesTests {
                 "PusherCommands/Commands/DecryptCommand.swift",
                 // The program's own help.
                 "CommandKit/Execution/Execution.swift",
-                // Values that were escaped as the form has it; into a pipe with -0, as they are.
+                // Values escaped as the form requires; unchanged with -0 into a pipe.
                 "CommandKit/Stream/StreamForm.swift",
-                // What moves the cursor, around `TerminalText`.
+                // Cursor movement around `TerminalText`.
                 "PusherCommands/Shell/ShellConsole.swift",
             ]
         ),
@@ -77,7 +76,7 @@ struct OutputSitesTests {
                 "PusherCommands/Shell/ShellConsole.swift",
             ]
         ),
-        // Text that is trusted: interpolated strings and literals alone.
+        // Trusted text: only interpolated strings and literals.
         (
             #"TerminalText\(stringLiteral:|TerminalText\(stringInterpolation:|TerminalText\(painted:"#,
             [
@@ -99,7 +98,7 @@ struct OutputSitesTests {
         }
     }
 
-    /// `print` is of types of `pusher-cli` only.
+    /// Only types of `pusher-cli` have a `print`.
     @Test func nothingPrintsByItself() async throws {
         let places = try await Set(Self.lines(with: #"(^|[^.\w])print\("#).map(\.place))
         #expect(
@@ -110,8 +109,8 @@ struct OutputSitesTests {
             ])
     }
 
-    /// Whatever is thrown to an application makes a line of its words. Those of `PusherTemporaryFailure` are the application's
-    /// own, and come out of a `PusherError`; those of the others that are left out are all ours.
+    /// Every error thrown to an application makes a line of its text. The text of `PusherTemporaryFailure` is the
+    /// application's own and is part of a `PusherError`; the texts of the other excluded errors are all ours.
     @Test func errorsAreMadeOfLines() async throws {
         let errors = try await Set(
             Self.lines(with: #"^ *public (struct|enum) \w+: .*\bError\b"#).map(\.place)

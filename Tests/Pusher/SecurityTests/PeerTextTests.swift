@@ -9,10 +9,10 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Hostile text in every field that a peer sends comes to no log and into no error as it is.
+/// Hostile text in any field of a peer never reaches a log or an error unchanged.
 @Suite(.overSockets)
 struct PeerTextTests {
-    /// Keeps what an application is told to log.
+    /// Records the application's debug log.
     private final class Listener: PusherDelegate {
         private let kept = Lock<[String]>([])
 
@@ -146,7 +146,7 @@ struct PeerTextTests {
         expectFitLines(log.all + listener.lines)
     }
 
-    /// What an application's own code fails with may repeat a server's words.
+    /// Errors of an application's own code may repeat a server's text.
     @Test func theErrorOfAnAuthorizer() async throws {
         let pusher = client(of: HostileFrames.serve([])) {
             $0.userAuthMethod = .provider { _ in throw PusherTemporaryFailure(HostileText.short) }

@@ -9,10 +9,10 @@ import TestSupport
 import Testing
 import Transport
 
-/// Who has pinned a key speaks to the server with that key, and to no other.
+/// A client with a pinned key connects only to the server with that key.
 @Suite(.overSockets, .enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
 struct PinTests {
-    /// What is wrong with a certificate otherwise.
+    /// Other flaws of a certificate.
     enum Flaw: CaseIterable {
         case selfSigned, expired, wrongHost, unknownAuthority
     }
@@ -76,7 +76,7 @@ struct PinTests {
         }
     }
 
-    /// Also where the certificate is beyond reproach.
+    /// Even if the certificate is otherwise valid.
     @Test(arguments: [false, true])
     func anotherKeyIsRefusedBeforeAnythingIsSent(isTrustedOtherwise: Bool) async throws {
         let leaf = try await authority.issue("IP:127.0.0.1")
@@ -88,7 +88,7 @@ struct PinTests {
             let words =
                 "the key of 127.0.0.1:\(server.port) is not the pinned one: expected \(wrong), the server showed \(shown)"
             #expect(await recorder.waitFor(words, count: 3))
-            // Each after a pause, as with a certificate that is not trusted.
+            // Each after a pause, as for an untrusted certificate.
             #expect(recorder.contains("will retry"))
             pusher.disconnect()
             #expect(!recorder.contains("→ connected"))
@@ -102,7 +102,7 @@ struct PinTests {
         }
     }
 
-    /// No connection that was opened for one is used for another.
+    /// A connection opened for one pin is not used for another.
     @Test func connectionsThatAreKeptAliveAreNotShared() async throws {
         let leaf = try await leaf()
         let shown = try await leaf.pin()
@@ -114,7 +114,7 @@ struct PinTests {
                     await #expect(throws: PusherHTTPError.self) { try await client.channels() }
                 }
             }
-            // The other way round: one that a CA file vouches for is none with a pin.
+            // The other way round: a connection trusted through a CA file does not count with a pin.
             let trusting = api(port: server.port, pin: nil, caFile: leaf.certificate)
             _ = try await trusting.channels()
             let pinned = api(port: server.port, pin: Self.wrongPin, caFile: leaf.certificate)
@@ -122,7 +122,7 @@ struct PinTests {
         }
     }
 
-    /// The server behind an address is another one after a while.
+    /// The server at an address changes after a while.
     @Test func theKeyIsCheckedAtEachReconnect() async throws {
         let (leaf, other) = (try await leaf(), try await leaf())
         let shown = try await leaf.pin()
@@ -165,7 +165,7 @@ struct PinTests {
         #expect(visits.withLock { $0 } == 0)
     }
 
-    /// The pin is the server's, not that of a proxy on the way to it, even if the proxy has just that key.
+    /// The pin applies to the server, not to a proxy in between, even if the proxy has that very key.
     @Test func aProxysOwnTLSIsCheckedAsUsual() async throws {
         let leaf = try await leaf()
         try await withServer(configuration(leaf)) { proxy in
@@ -178,7 +178,7 @@ struct PinTests {
         }
     }
 
-    /// An auth endpoint elsewhere has a key of its own; one at the same address has the same.
+    /// An auth endpoint elsewhere has its own key; one at the same address has the same key.
     @Test func anAuthEndpointElsewhereIsNotPinned() async throws {
         let leaf = try await leaf()
         let shown = try await leaf.pin()
@@ -225,7 +225,7 @@ struct PinTests {
 }
 
 struct PublicKeyPinOfCertificateTests {
-    /// The same as `openssl pkey -pubin -outform der | openssl dgst -sha256` says.
+    /// The same result as `openssl pkey -pubin -outform der | openssl dgst -sha256`.
     @Test func itIsReadFromACertificate() async throws {
         let authority = try await CertificateAuthority()
         let leaf = try await authority.makeSelfSigned("IP:127.0.0.1")

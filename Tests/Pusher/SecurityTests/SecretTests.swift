@@ -7,7 +7,7 @@ import PusherSwift
 import Testing
 import Transport
 
-/// What holds secrets does not show them, however it is printed.
+/// Types with secrets do not reveal them, however they are printed.
 struct SecretTests {
     private static let secret = "s3cret-s3cret"
     private static let keyText = Data(repeating: 7, count: 32).base64EncodedString()
@@ -49,7 +49,7 @@ struct SecretTests {
 
     @Test func noFormOfPrintingShowsASecret() throws {
         for value in try Self.values() {
-            // By itself, and as a part of something else.
+            // By itself, and as part of another value.
             for subject in [value, [value], ["x": value], Optional.some(value) as Any] as [Any] {
                 var dumped = ""
                 dump(subject, to: &dumped)
@@ -57,7 +57,7 @@ struct SecretTests {
                     for hidden in [Self.secret, Self.keyText, Self.signature] {
                         #expect(!text.contains(hidden), "\(type(of: value))")
                     }
-                    // The bytes of a key, one a line or in a row.
+                    // The bytes of a key, one per line or in a row.
                     #expect(!text.contains("7, 7, 7"), "\(type(of: value))")
                     let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
                     #expect(lines.count { $0 == "- 7" } < 3, "\(type(of: value))")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PusherProtocol
 
-/// Nothing secret is kept longer than it is needed, and servers are for their own machine.
+/// Secrets are not kept longer than necessary, and servers serve only their own machine.
 struct StateTests {
     private let secret = Data(repeating: 7, count: 32).base64EncodedString()
 
@@ -25,7 +25,7 @@ struct StateTests {
         #expect(!client.machine.channels.values.contains { $0.key != nil || $0.givenAuth != nil })
     }
 
-    /// A signature is good for one connection: it is not kept for another.
+    /// A signature is valid for one connection, and is not kept for another.
     @Test func aSignatureThatWasGivenIsUsedOnce() throws {
         var client = ClientScript.connected()
         let id = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
@@ -34,7 +34,7 @@ struct StateTests {
         #expect(client.machine.channels[id]?.givenAuth == nil)
     }
 
-    /// An answer that comes after `unsubscribe` brings nothing back.
+    /// An answer after `unsubscribe` restores nothing.
     @Test func aLateAnswerIsForgotten() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("private-encrypted-x")
@@ -49,12 +49,12 @@ struct StateTests {
         let configuration = PusherMockServer.Configuration()
         #expect(configuration.host == "127.0.0.1")
         try await withServer(configuration) { server in
-            // The kernel's list leaves lines out while sockets come and go.
+            // The kernel's list may omit lines while sockets come and go.
             #expect(await eventually { (try? self.listeningAddresses(port: server.port)) == ["0100007F"] })
         }
     }
 
-    /// As the kernel tells them: hexadecimal, lowest byte first. A listening socket has the state 0A.
+    /// Listening addresses in the kernel's form: hexadecimal, lowest byte first. A listening socket has the state 0A.
     private func listeningAddresses(port: Int) throws -> [String] {
         var addresses: [String] = []
         for line in try kernelFile("/proc/net/tcp").split(separator: "\n") {
@@ -66,7 +66,7 @@ struct StateTests {
         return addresses
     }
 
-    /// Foundation reads the first part only of a large one, since its size is said to be 0.
+    /// Foundation reads only the first part of a large file, because its size is reported as 0.
     private func kernelFile(_ path: String) throws -> String {
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         var contents = Data()

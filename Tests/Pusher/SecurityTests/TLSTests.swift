@@ -8,7 +8,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Who asked for TLS never gets less, whatever the other side says.
+/// A client that requires TLS never accepts less, whatever the other side sends.
 @Suite(.overSockets)
 struct TLSTests {
     private static let key = "a-recognizable-key"
@@ -58,7 +58,7 @@ struct TLSTests {
         #expect(!opened.isEmpty && opened.allSatisfy { $0.hasSuffix(" wss") })
     }
 
-    /// The other side gets nothing but the beginning of TLS, at every attempt.
+    /// At every attempt, the other side gets only the beginning of TLS.
     @Test func aServerWithoutTLSLearnsNothing() async {
         let heard = Lock<[[UInt8]]>([])
         let server = SocketServer { peer in
@@ -73,7 +73,7 @@ struct TLSTests {
         #expect(!recorder.contains("→ connected"))
     }
 
-    /// After a tunnel is promised it gets the beginning of TLS, and nothing after another answer.
+    /// Once a tunnel is promised, the proxy gets the beginning of TLS; after any other answer, nothing.
     @Test(arguments: [
         ("HTTP/1.1 200 OK\r\n\r\n", true),
         ("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 Switching Protocols\r\n\r\n", true),
@@ -85,7 +85,7 @@ struct TLSTests {
         let heard = Lock<[[UInt8]]>([])
         let proxy = SocketServer { peer in
             let head = peer.readHead()
-            if head.isEmpty { return }  // an attempt that was given up, on a machine that is busy
+            if head.isEmpty { return }  // an attempt abandoned on a busy machine
             peer.write(answer)
             let bytes = peer.read()
             heard.withLock { $0 += [Array(head.utf8), bytes] }
@@ -134,7 +134,7 @@ struct TLSTests {
         #expect(visits.withLock { $0 } == 0)
     }
 
-    /// Nor does the token in its headers go to anybody else.
+    /// The token in its headers does not go to another server, either.
     @Test(arguments: [301, 302, 303, 307, 308])
     func aRedirectOfTheAuthEndpointIsNotFollowed(status: Int) async throws {
         let visits = Lock(0)
@@ -160,7 +160,7 @@ struct TLSTests {
         }
     }
 
-    /// A certificate that is not the server's, or of nobody known, is not accepted at any attempt.
+    /// A certificate of another server or of an unknown authority is never accepted.
     @Test(.enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
     func aWrongCertificateIsNeverAccepted() async throws {
         let authority = try await CertificateAuthority()

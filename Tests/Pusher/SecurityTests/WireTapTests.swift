@@ -7,7 +7,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// What is shown of the wire, and what is not.
+/// What is shown of the wire, and what is hidden.
 @Suite(.overSockets)
 struct WireTapTests {
     private static let masterKey = Data((0..<32).map { UInt8($0) }).base64EncodedString()
@@ -21,7 +21,7 @@ struct WireTapTests {
         messages.withLock { $0 }.filter { $0.direction == direction }.map(\.text)
     }
 
-    /// Every secret of the protocol is on its way here: signatures of channels and of a user, a channel's key.
+    /// Every secret of the protocol occurs here: signatures of channels and of a user, a channel's key.
     @Test func noSecretIsShown() async throws {
         let app = PusherMockServer.App(encryptionMasterKey: Self.masterKey)
         try await withServer(.init(apps: [app])) { server in
@@ -42,7 +42,7 @@ struct WireTapTests {
             #expect(await eventually { incoming.contains { $0.contains(#"\"price\":1"#) } })
             pusher.disconnect()
 
-            // What the server got and sent, frame by frame, is what was shown, but for the secrets.
+            // The shown text matches the server's frames one by one, except for the secrets.
             let signatures = /app-key:[0-9a-f]{64}/
             let received = await server.state.history.compactMap { entry in
                 if case .frameReceived(let text, _) = entry { text } else { nil }
@@ -61,7 +61,7 @@ struct WireTapTests {
         }
     }
 
-    /// Servers repeat what they were sent, and more.
+    /// Servers repeat what they receive, and more.
     @Test func whatTheServerRepeatsIsNotShownEither() async throws {
         let signature = String(repeating: "5e", count: 32)
         let server = SocketServer { peer in
@@ -92,7 +92,7 @@ struct WireTapTests {
         for text in incoming { #expect(!text.contains(/[0-9a-f]{40}/), "\(text)") }
     }
 
-    /// Each message before what it leads to, and all on the callback queue.
+    /// Each message comes before its consequences, and all on the callback queue.
     @Test func messagesComeBeforeTheirEvents() async throws {
         try await withServer { server in
             let pusher = Pusher.make(server, recorder) { [recorder] in

@@ -46,7 +46,7 @@ struct ConsumerBindingTests {
                 "all price update", "update price 1 u", "all price other", "all matrix:!r:x m.room.message",
                 "room m.room.message",
             ])
-        // Acknowledged behind the bindings.
+        // Acknowledged after the bindings ran.
         #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "bindings")) == 0 })
         consumer.unbind(binding)
         try await publish(connection, "update", on: "price2")
@@ -104,7 +104,7 @@ struct ConsumerBindingTests {
             count.withLock { $0 += 1 }
         }
         consumer.start()
-        // As many as were asked for, and no more.
+        // As many as requested, and no more.
         #expect(
             await eventually { (try? await connection.acksAwaited("EVENTS", "bindings")) == PullMachine.usualWindow })
         let end = ContinuousClock.now + .milliseconds(500)

@@ -35,7 +35,7 @@ struct EventConsumerTests {
         }
     }
 
-    /// Values of the next events, each acknowledged.
+    /// Acknowledges the next events, and returns their values.
     private func take(_ count: Int, of events: ConsumedEvents<Price>) async throws -> [Int] {
         var values: [Int] = []
         for await message in events {
@@ -46,10 +46,10 @@ struct EventConsumerTests {
         return values
     }
 
-    /// Reads until all of these have come. Servers of 2.9 can deliver one of those that were given back twice, and another
-    /// one after the wait for its ack only.
+    /// Reads until all expected events have come. Servers of version 2.9 can deliver a returned event twice, and
+    /// another one only after its ack wait.
     ///
-    /// - Returns: Whether nothing else has come.
+    /// - Returns: Whether no other event has come.
     private func takeAll(_ expected: Set<Int>, of events: ConsumedEvents<Price>) async throws -> Bool {
         var values: Set<Int> = []
         for await message in events {
@@ -117,7 +117,7 @@ struct EventConsumerTests {
         let events = consumer.events(as: Price.self)
         let values = Task { try await take(2, of: events) }
         #expect(await eventually { (try? await connection.consumerCount("EVENTS")) == 2 })
-        // As a server does that dies: what comes before there is a new one was never asked for.
+        // Like a server that dies: events before the new consumer were never requested.
         try await connection.deleteConsumers("EVENTS")
         try await publish(connection, 3...4)
         #expect(try await values.value == [3, 4])
@@ -129,7 +129,7 @@ struct EventConsumerTests {
         let workers = try (0..<2).map { _ in try makeConsumer(server, "a") { $0.prefetch = 1 } }
         var iterators = workers.map { $0.events(as: Price.self).makeAsyncIterator() }
         try await publish(connection, 1...4)
-        // Neither of them has acknowledged anything.
+        // Neither has acknowledged anything.
         let first = [await iterators[0].next(), await iterators[1].next()]
         #expect(Set(first.compactMap { $0?.value.price }).count == 2)
     }
@@ -236,7 +236,7 @@ struct EventConsumerTests {
         try await message.ack(confirming: true)
         try await publish(connection, 2...2)
         let next = try #require(await iterator.next()).value.price
-        // A machine that was too busy to say so in time has had it again.
+        // If the machine was too busy to report progress in time, the event came again.
         #expect(next == 2 || longest > .milliseconds(900))
     }
 
@@ -248,7 +248,7 @@ struct EventConsumerTests {
         var iterator = consumer.events(as: Price.self).makeAsyncIterator()
         let first = try #require(await iterator.next())
         try await first.ack()
-        // Longer than the wait for an ack.
+        // Longer than the ack wait.
         #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 2 })
         let end = ContinuousClock.now + .milliseconds(2500)
         _ = await eventually { ContinuousClock.now > end }
@@ -269,7 +269,7 @@ struct EventConsumerTests {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()
         try await publish(connection, 1...3)
-        // Had it begun as it was told to, it would now begin with what is new.
+        // With its configured start, it would now begin with new events.
         let consumer = try makeConsumer(server, "a") { ($0.start, $0.prefetch) = (.new, 1) }
         let errors = consumer.errors
         let events = consumer.events(as: Price.self)
@@ -283,7 +283,7 @@ struct EventConsumerTests {
         #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
         try await publish(connection, 4...5)
         #expect(await eventually { values.withLock { $0 } == [4, 5] })
-        // Whoever waits for the confirmation of an ack would be told that there is none, and read no more.
+        // A reader waiting for the confirmation of an ack would learn that there is none, and stop reading.
         #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
         try await connection.deleteConsumers("EVENTS")
         try await publish(connection, 6...7)
@@ -327,7 +327,7 @@ struct EventConsumerTests {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()
         try await publish(connection, 1...400)
-        // Longer than the test waits for anything.
+        // Longer than any wait of the test.
         let first = try makeConsumer(server, "a") { $0.ackWait = .seconds(300) }
         let events = first.events(as: Price.self)
         let count = Lock(0)
@@ -359,7 +359,7 @@ struct EventConsumerTests {
         let workers = try (0..<2).map { _ in try makeConsumer(server, "a") { $0.prefetch = 0 } }
         var first = workers[0].events(as: Price.self).makeAsyncIterator()
         try await publish(connection, 1...1)
-        #expect(await first.next()?.value.price == 1)  // and is worked on for ever
+        #expect(await first.next()?.value.price == 1)  // and stays in progress forever
         var second = workers[1].events(as: Price.self).makeAsyncIterator()
         try await publish(connection, 2...4)
         #expect([await second.next(), await second.next(), await second.next()].map { $0?.value.price } == [2, 3, 4])
@@ -401,7 +401,7 @@ struct EventConsumerTests {
         }
     }
 
-    /// It ends before the reader's place, or has another message there: either way all of it is new.
+    /// The stream ends before the reader's place, or has another message there. Either way, all of it is new.
     @Test(arguments: [(5, 2), (5, 8), (5, 5), (1, 1)])
     func whatAStreamHasThatWasMadeAnewInstantlyIsNotSkipped(old: Int, count: Int) async throws {
         let server = try await NATSServer()
@@ -430,18 +430,18 @@ struct EventConsumerTests {
         #expect(try await take(1, of: events) == [4])
     }
 
-    /// What came shortly before may come, too: clocks of servers differ.
+    /// Slightly earlier events may come again, because the clocks of servers differ.
     @Test func aGroupThatIsMadeAgainWithoutAnyAckMissesNothing() async throws {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()
         try await publish(connection, 1...3)
-        // Which asks for no more than it has.
+        // It requests no more than it has.
         let first = try makeConsumer(server, "a") { ($0.start, $0.prefetch) = (.new, 2) }
         let kept = first.events()
         #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
         try await publish(connection, 4...5)
         #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 2 })
-        // It has seen nothing of the group but this.
+        // It has seen nothing else of the group.
         let second = try makeConsumer(server, "a") { $0.start = .new }
         let reports = second.errors
         let prices = Lock<Set<Int>>([])
@@ -459,7 +459,7 @@ struct EventConsumerTests {
         (_, _) = (kept, reports)
     }
 
-    /// What was made with another wait than this worker's keeps it, and its events say so.
+    /// A group made with a different ack wait keeps it, and its events report it.
     @Test func theWaitForAnAckIsThatOfTheGroup() async throws {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()
@@ -513,7 +513,7 @@ struct EventConsumerTests {
         _ = reading
     }
 
-    // MARK: What cannot be handled
+    // MARK: Failing events
 
     @Test func anEventThatNobodyHandlesBecomesADeadLetter() async throws {
         let server = try await NATSServer()

@@ -12,7 +12,7 @@ import Testing
 
 @testable import EventRelay
 
-/// Relays of channels of a mock server into one stream.
+/// Relays of a mock server's channels into one stream.
 @Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct EventRelayTests {
     private func running(
@@ -37,7 +37,7 @@ struct EventRelayTests {
         messages.compactMap { if case .event(let event) = $0.content { event.data } else { nil } }
     }
 
-    /// About a hundred a second.
+    /// A publisher of about a hundred events a second.
     private struct SteadyEvents {
         private let isOver = Lock(false)
         private let task: Task<Int, Never>
@@ -54,7 +54,7 @@ struct EventRelayTests {
             }
         }
 
-        /// How many there were.
+        /// Stops, and returns the number of events.
         func stop() async -> Int {
             isOver.withLock { $0 = true }
             return await task.value
@@ -79,7 +79,7 @@ struct EventRelayTests {
         }
     }
 
-    /// Each unit is relayed by one of them, and by the other one when that ends.
+    /// Each unit is relayed by one relay, and by the other one once that ends.
     @Test func twoRelaysShare_andOneTakesAllWhenTheOtherLeaves() async throws {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
@@ -111,7 +111,8 @@ struct EventRelayTests {
         }
     }
 
-    /// As with a stream that is kept while its bucket is lost: readers would drop all that is written with terms from one on.
+    /// This happens when the stream is kept but its bucket is lost: readers would drop everything written with terms
+    /// from one on.
     @Test func inANewBucket_termsBeginAboveTheLastFenceOfTheStream() async throws {
         let nats = try await NATSServer()
         let connection = try await nats.connectWithStreams()
@@ -122,11 +123,11 @@ struct EventRelayTests {
             _ = try await connection.publish(fence.outgoing(prefix: "ev", messageID: id, stream: "EVENTS"))
         }
         connection.close()
-        // With the gap between the old bucket and this one.
+        // Including the gap between the old bucket and this one.
         #expect(try await termsAfterAnEvent(nats) == [3, 7, 8, 8, 8])
     }
 
-    /// The terms of all messages, once a relay has relayed one event of the channel `price`.
+    /// Returns the terms of all messages, after a relay has relayed one event of the channel `price`.
     private func termsAfterAnEvent(_ nats: NATSServer) async throws -> [Int] {
         try await withServer { server in
             let relay = try running("a", nats, server, channels: ["price"])
@@ -139,11 +140,11 @@ struct EventRelayTests {
         return try await nats.messages().compactMap(\.author?.term)
     }
 
-    /// It is not ours, whatever the bucket says of the term: as after the bucket has lost a record, and another relay was quicker.
+    /// The term is not ours, whatever the bucket says: the bucket may have lost a record, and another relay was faster.
     @Test func aTermWhoseFenceTheStreamHasNotTakenIsNobodys() async throws {
         let nats = try await NATSServer()
         let connection = try await nats.connectWithStreams()
-        // The id is known, and nobody sees the fence before the slot is taken.
+        // The server knows the ID, but the fence is not visible before the slot is taken.
         let id = MessageID.fence(prefix: "ev", slot: Slot(of: "pusher:app:price"), term: 1)
         let stranger = OutgoingMessage(subject: "ev.a.b.c", payload: [], messageID: id, expectedStream: "EVENTS")
         _ = try await connection.publish(stranger)
@@ -151,7 +152,7 @@ struct EventRelayTests {
         #expect(try await termsAfterAnEvent(nats) == [2, 2, 2])
     }
 
-    /// Whoever may write events can write anything there.
+    /// Anyone who may write events can write anything there.
     @Test func whatIsNoFenceIsWrittenOver() async throws {
         let nats = try await NATSServer()
         let connection = try await nats.connectWithStreams()
@@ -166,7 +167,7 @@ struct EventRelayTests {
         }
     }
 
-    /// A source that listens to nobody.
+    /// A source that listens to nothing.
     private final class QuietSource: RelaySource {
         let units = ["pusher:app:c"]
         private let isWhole: Bool
@@ -184,7 +185,8 @@ struct EventRelayTests {
         func hasHeardAll(of unit: String) async -> Bool { isWhole }
     }
 
-    /// Who was cut off from its source leaves: that another one listens already does not bring back what was missed.
+    /// A relay that was cut off from its source leaves. Another relay that is already listening does not bring back the
+    /// missed events.
     @Test(arguments: [true, false]) func whoHasNotHeardAllHandsOverWithAGap(isWhole: Bool) async throws {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
@@ -200,7 +202,7 @@ struct EventRelayTests {
         #expect(gaps(try await nats.messages()).isEmpty == isWhole)
     }
 
-    /// A source whose events wait somewhere.
+    /// A source with pending events.
     private final class SlowSource: RelaySource {
         let units = ["pusher:app:c"]
         let isEmpty = Lock(false)
@@ -215,8 +217,8 @@ struct EventRelayTests {
         }
     }
 
-    /// What came while the stream took nothing is older than it looks: who dies before it has all been read leaves a gap from
-    /// the beginning of the hold.
+    /// Events that came while the stream took nothing are older than they look. A relay that dies before reading all of
+    /// them leaves a gap from the beginning of the hold.
     @Test func afterAHold_allHasComeOnlyOnceTheSourceIsRead() async throws {
         let source = SlowSource()
         let core = RelayCore(EventRelayOptions(try NATSOptions("nats://127.0.0.1:1"), name: "a"), [source])
@@ -233,7 +235,7 @@ struct EventRelayTests {
         #expect(await eventually { core.receivedTime >= start })
     }
 
-    /// As in a rolling restart: the next owner is subscribed before the last one stops.
+    /// This happens in a rolling restart: the next owner subscribes before the last one stops.
     @Test func whenARelayLeaves_noEventIsMissing_andRepeatsAreMarked() async throws {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
@@ -290,7 +292,7 @@ struct EventRelayTests {
         }
     }
 
-    /// What comes meanwhile is missed: whoever takes over tells a gap from what the last heartbeat says.
+    /// Events that come meanwhile are missed. The next owner derives a gap from the last heartbeat.
     @Test func asLongAsTheConnectionOfItsSourceIsDown_heartbeatsDoNotSayThatAllHasCome() async throws {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()

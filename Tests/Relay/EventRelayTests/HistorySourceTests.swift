@@ -15,7 +15,7 @@ import Transport
 
 @testable import EventRelay
 
-/// Relays of sources that keep what was missed: Matrix accounts and Pydio workspaces.
+/// Relays of sources that keep missed events: Matrix accounts and Pydio workspaces.
 @Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct HistorySourceTests {
     private func ids(_ nats: NATSServer) async throws -> [String] { try await nats.messages().compactMap(\.id) }
@@ -36,14 +36,14 @@ struct HistorySourceTests {
 
     // MARK: Matrix
 
-    /// A room of an account, whose syncs bring at most `limit` events.
+    /// A room of an account whose syncs contain at most `limit` events.
     private final class Room: Sendable {
         let server: FakeHomeserver
         private let maximumPages: Int
         private let ids = Lock<[String]>([])
         private let replacements = Lock<[String: String]>([:])
 
-        /// - Parameter maximumPages: Which a relay asks for.
+        /// - Parameter maximumPages: The number of pages that a relay may request.
         init(limit: Int = 100, maximumPages: Int = 1000) async throws {
             self.maximumPages = maximumPages
             server = try await FakeHomeserver.start()
@@ -63,9 +63,9 @@ struct HistorySourceTests {
             }
         }
 
-        /// What the homeserver says of what a sync has left out, in answers of seven events.
+        /// Serves the events that a sync has omitted, in answers of seven events.
         ///
-        /// - Parameter fault: What it says instead, before an event.
+        /// - Parameter fault: Returns an answer to send instead, before a given event.
         func tellHistory(_ fault: @escaping @Sendable (_ from: Int) -> FakeAnswer? = { _ in nil }) {
             let ids = ids
             server.on("GET", "v3/rooms/*/messages") { request in
@@ -83,7 +83,7 @@ struct HistorySourceTests {
             return .json(#"{"chunk":[\#(events.joined(separator: ","))],"start":"s"\#(end)}"#)
         }
 
-        /// Another event of that id in syncs.
+        /// Replaces the event with that ID in syncs.
         func replace(_ id: String, by event: String) { replacements.withLock { $0[id] = event } }
 
         func say(_ new: some Sequence<Int>) { ids.withLock { $0 += new.map { "$\($0)" } } }
@@ -120,7 +120,7 @@ struct HistorySourceTests {
         await room.server.stop()
     }
 
-    /// The relay died before it had stored how far it was, and the next one came when the stream no longer knew the ids.
+    /// The relay died before storing its position, and its successor came after the stream had forgotten the IDs.
     @Test func afterAnOutageThatIsLongerThanTheStreamRemembers_eachEventIsThereOnce() async throws {
         let nats = try await NATSServer()
         let connection = try await nats.connect()
@@ -177,7 +177,7 @@ struct HistorySourceTests {
         await room.server.stop()
     }
 
-    /// Forty events, of which a relay has seen two.
+    /// Sends forty events, of which a relay has seen two.
     private func beginLongOutage(_ room: Room) async throws -> NATSServer {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
@@ -190,9 +190,9 @@ struct HistorySourceTests {
         return nats
     }
 
-    /// A relay that begins after it, with syncs of ten events.
+    /// Runs a relay that begins after the outage, with syncs of ten events.
     ///
-    /// - Returns: What is in the stream once the last one is, and the number of gaps.
+    /// - Returns: The content of the stream once the last event is in it, and the number of gaps.
     private func afterALongOutage(
         _ room: Room, saying more: ClosedRange<Int>? = nil, _ history: () -> Void
     ) async throws -> (ids: [String], gaps: Int) {
@@ -221,7 +221,7 @@ struct HistorySourceTests {
         #expect(asked.dropFirst().allSatisfy { $0.parameter("to") == "s2" })
     }
 
-    /// Servers order history by the room's graph, and a sync by arrival.
+    /// Servers order the history by the room's graph, but a sync by arrival.
     @Test func whatASyncHasBroughtMayStandAnywhereInTheHistory() async throws {
         let room = try await Room(limit: 10)
         let found = try await afterALongOutage(room) {
@@ -266,7 +266,7 @@ struct HistorySourceTests {
         let room = try await Room(limit: 10)
         let isFirst = Lock(true)
         let found = try await afterALongOutage(room, saying: 41...45) {
-            // Longer than a sync takes, and with an answer that says nothing.
+            // Longer than a sync takes, and with an empty answer.
             room.tellHistory { _ in
                 let wasFirst = isFirst.withLock { isFirst in
                     defer { isFirst = false }
@@ -293,7 +293,7 @@ struct HistorySourceTests {
         #expect(found.ids == names(Array(1...2) + Array(31...40)) && found.gaps == 1)
     }
 
-    /// What stands before that is not the user's, but for what was said before the user left: nobody knows where that is.
+    /// Earlier events are not for the user, except for those before the user left, and their place is unknown.
     @Test func whoHasJoinedMeanwhileIsToldOfAGap() async throws {
         let room = try await Room(limit: 10)
         let found = try await afterALongOutage(room) {
@@ -334,7 +334,8 @@ struct HistorySourceTests {
         #expect(room.server.requests("GET", "v3/rooms/*/messages").count == 21)
     }
 
-    /// Neither a login that ends while a gap is filled nor a relay that leaves then may tell what the next one will fill.
+    /// If the login or the relay ends while a gap is being filled, neither may report the gap that the next relay will
+    /// fill.
     @Test(arguments: [true, false]) func whoEndsMeanwhileLeavesTheGapToTheNextOne(isLoggedOut: Bool) async throws {
         let room = try await Room(limit: 10)
         let nats = try await beginLongOutage(room)
@@ -343,7 +344,7 @@ struct HistorySourceTests {
         let second = try RunningRelay("a", nats, source)
         let isRefused = await eventually { !room.server.requests("GET", "v3/rooms/*/messages").isEmpty }
         #expect(isRefused)
-        // No heartbeat says that all before now is in the stream.
+        // No heartbeat claims that the stream has everything up to now.
         #expect(await eventually { source.completeTime.map { $0 < Date() } == true })
         let start = ContinuousClock.now
         await second.stop()

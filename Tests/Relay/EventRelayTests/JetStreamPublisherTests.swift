@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct JetStreamPublisherTests {
-    /// Results by token, as they come.
+    /// Results by token, in order of arrival.
     private final class Results: Sendable {
         private let results = Lock<[UInt64: [JetStreamPublisher.Outcome]]>([:])
 
@@ -106,7 +106,7 @@ struct JetStreamPublisherTests {
         #expect(results.all.values.allSatisfy { $0.count == 1 })
     }
 
-    /// The library's acks find a publisher that is gone.
+    /// The library's acks find a released publisher.
     @Test func aPublisherMayGoWhileItsAcksCome() async throws {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()

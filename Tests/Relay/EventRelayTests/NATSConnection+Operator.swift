@@ -2,9 +2,8 @@ import CNATS
 
 @testable import EventRelay
 
-/// What an operator does and sees.
+/// An operator's actions and views.
 extension NATSConnection {
-    /// As an operator would.
     func deleteStream(_ name: String) async throws {
         try await call("the end of stream \(name)") { link throws(NATSError) in
             let status = js_DeleteStream(link.jetStream, name, nil, nil)
@@ -34,7 +33,7 @@ extension NATSConnection {
         }
     }
 
-    /// How many messages of a consumer were delivered and not answered.
+    /// Returns the number of a consumer's messages that were delivered but not answered.
     func acksAwaited(_ stream: String, _ consumer: String) async throws -> Int {
         try await call("the look at a consumer") { link throws(NATSError) in
             var info = UnsafeMutablePointer<jsConsumerInfo>?.none

@@ -46,7 +46,7 @@ struct NATSConnectionTests {
         #expect(nobody?.kind == .noResponders)
     }
 
-    /// libnats before 3.6 looks at a subscription that another thread frees, and takes the process with it (its issue 637).
+    /// libnats before 3.6 reads a subscription that another thread frees, which crashes the process (its issue 637).
     @Test func aSubscriptionMayGoWhileItsMessagesCome() async throws {
         let server = try await NATSServer()
         let connection = try await server.connect()
@@ -74,7 +74,8 @@ struct NATSConnectionTests {
         try await flooding.value
     }
 
-    /// A server that is silent answers no flush: what waits for it is freed with the connection, and keeps it no longer.
+    /// A silent server answers no flush. Subscriptions that wait for it are freed with the connection, and no longer
+    /// retain it.
     @Test func whatEndsWhileTheServerIsSilentIsFreedWithItsConnection() async throws {
         let server = try await NATSServer()
         let isGone: @Sendable () -> Bool
@@ -90,7 +91,7 @@ struct NATSConnectionTests {
         server.resume()
     }
 
-    /// libnats takes these as they are.
+    /// libnats sends these unchecked.
     @Test func whatTheLibraryWouldSendAsItIsIsRefused() async throws {
         let server = try await NATSServer()
         let connection = try await server.connect()
@@ -113,7 +114,7 @@ struct NATSConnectionTests {
             try await connection.publish(.make(payload: String(repeating: "a", count: 70_000)))
         }
         #expect(error?.kind == .tooLarge)
-        // With its headers it is.
+        // It is too large with its headers.
         let headers = await #expect(throws: NATSError.self) {
             try await connection.publish(
                 .make(payload: String(repeating: "a", count: 65_500), headers: [("Relay-User", "someone who is here")]))

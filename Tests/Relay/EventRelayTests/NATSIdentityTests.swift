@@ -7,10 +7,10 @@ import Testing
 
 @testable import EventRelay
 
-/// Every way to say who one is, to a real server.
+/// Every kind of credentials, with a real server.
 @Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct NATSIdentityTests {
-    /// Of Fixtures/nats/user.seed.
+    /// The public key of Fixtures/nats/user.seed.
     private static let publicKey = "UB5NPS6YXWJDS7RANJIEM36Y42YNIXOFV7EV32RUYQ34DQQPVGGI3ADW"
 
     private func path(_ name: String) throws -> String {
@@ -53,7 +53,7 @@ struct NATSIdentityTests {
         #expect(error?.message.contains(".c:") == false)
     }
 
-    /// libnats connects without any.
+    /// libnats connects without any credentials.
     @Test(arguments: ["", "-----BEGIN NATS USER JWT-----\nx\n"], [false, true])
     func aCredentialsFileThatHasNoneIsRefused(text: String, isFolder: Bool) async throws {
         let server = try await NATSServer()
@@ -71,7 +71,7 @@ struct NATSIdentityTests {
         #expect(error?.message.contains(path) == true, "\(error?.message ?? "")")
     }
 
-    /// As a shell makes one of a command that prints them: libnats would wait for it for ever.
+    /// A shell makes a pipe for a command that prints them. libnats would wait for it forever.
     @Test func aPipeIsRefused() async throws {
         let server = try await NATSServer()
         let pipe = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).creds").path
@@ -91,10 +91,10 @@ struct NATSIdentityTests {
         try await check(options)
     }
 
-    /// libnats leaves it out, as it does one of 256.
+    /// libnats omits it, as it does one of 256.
     @Test(arguments: [false, true])
     func aSignatureThatBeginsWithZeroDoesNotEndTheLogin(isOfAFile: Bool) async throws {
-        let nonces = Lock(["jupF4qC0EvSJK_o", "AbjuiCMAU7fVKBQ"])  // with such a signature by user.seed
+        let nonces = Lock(["jupF4qC0EvSJK_o", "AbjuiCMAU7fVKBQ"])  // user.seed signs these with such a signature
         let server = SocketServer { peer in
             let nonce = nonces.withLock { $0.popLast() } ?? "AAAAAAAAAAAAAAA"
             peer.write(

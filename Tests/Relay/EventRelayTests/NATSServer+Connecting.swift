@@ -4,7 +4,7 @@ import RelayTestSupport
 @testable import EventRelay
 
 extension NATSServer {
-    /// A connection of the user's, if there is one.
+    /// Returns a connection of `user`, or an anonymous one.
     func connect(_ user: String? = nil, password: String = "pw") async throws -> NATSConnection {
         var options = try NATSOptions(url)
         options.credentials = user.map { .user($0, password: password) }
@@ -13,7 +13,7 @@ extension NATSServer {
         return connection
     }
 
-    /// The same with a stream of events and one of records.
+    /// Connects, and sets up a stream of events and one of records.
     func connectWithStreams() async throws -> NATSConnection {
         let connection = try await connect()
         _ = try await connection.setUp(.events(replicas: 1, maximumBytes: 64 << 20))

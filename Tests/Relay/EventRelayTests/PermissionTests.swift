@@ -7,7 +7,7 @@ import Testing
 
 @testable import EventRelay
 
-/// The least that each role needs: what the documentation lists.
+/// The minimal permissions of each role, as documented.
 @Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct PermissionTests {
     private static let configuration = """
@@ -54,7 +54,7 @@ struct PermissionTests {
         return connection
     }
 
-    /// With the streams, made by the role for that.
+    /// Returns a server whose streams were made by the role for that.
     private func makeServer() async throws -> NATSServer {
         let server = try await NATSServer(configuration: Self.configuration)
         let setup = try await connect(server, "setup", inbox: "_INBOX")
@@ -68,7 +68,7 @@ struct PermissionTests {
         return server
     }
 
-    /// What the connection tells of missing permissions.
+    /// Records the connection's reports of missing permissions.
     private func violations(of connection: NATSConnection) -> Lock<[String]> {
         let violations = Lock<[String]>([])
         connection.observe { news in
@@ -135,7 +135,7 @@ struct PermissionTests {
         }
         #expect(sequences == [1, 3])
         #expect(await eventually { (try? await operation.streamStatus("DEAD"))??.messages == 1 })
-        // Without the right to make a consumer for the fences, terms of messages are all it has.
+        // Without permission to make a consumer for the fences, it has only the terms of messages.
         #expect(violations.withLock { $0.isEmpty } == (user == "fenced"))
         consumer.close()
     }

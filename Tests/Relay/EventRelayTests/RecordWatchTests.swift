@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct RecordWatchTests {
-    /// What is known of the records, as a relay would know it.
+    /// The known records, as a relay would see them.
     private final class Known: Sendable {
         private struct State {
             var records: [String: String] = [:]
@@ -49,7 +49,7 @@ struct RecordWatchTests {
         _ = try await connection.publish(.make("$KV.RELAY.s.\(key)", payload: value))
     }
 
-    /// What was there first may be written over before it is delivered: servers then count it as still to come for ever.
+    /// An initial record may be overwritten before its delivery. Servers then count it as pending forever.
     @Test func theBeginningEndsWhateverIsWrittenMeanwhile() async throws {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()

@@ -23,7 +23,7 @@ struct DeadHeartbeatTests {
         #expect(records([0, 3599, 3601, 90_000]).deadHeartbeats.map(\.revision) == [3, 4])
     }
 
-    /// Nobody's clock but that of the servers counts: these may all be new.
+    /// Only the servers' clock counts: these may all be new.
     @Test func withoutANewerOneNothingIsDead() {
         #expect(records([90_000, 90_001]).deadHeartbeats.isEmpty)
         #expect(records([]).deadHeartbeats.isEmpty)
@@ -45,7 +45,7 @@ struct RelayRecordsTests {
         ).sequence
     }
 
-    /// A relay that was silent may beat between the look and the removal.
+    /// A silent relay may send a heartbeat between the check and the removal.
     @Test func aHeartbeatThatIsWrittenMeanwhileIsNotRemoved() async throws {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EventRelay
 
-/// A relay in this process, as if it were one of its own.
+/// A relay in this process that acts like one in its own process.
 final class RunningRelay: Sendable {
     let relay: EventRelay
     private let reports = Lock<[RelayReport]>([])
@@ -26,7 +26,7 @@ final class RunningRelay: Sendable {
 
     var units: [String] { relay.units }
 
-    /// As SIGTERM does.
+    /// Stops it like SIGTERM.
     func stop() async {
         task.cancel()
         await task.value
@@ -40,7 +40,6 @@ final class RunningRelay: Sendable {
 }
 
 extension NATSServer {
-    /// What is in the stream.
     func messages() async throws -> [RelayMessage] {
         let connection = try await connect()
         defer { connection.close() }

@@ -7,10 +7,10 @@ import Testing
 
 @testable import EventRelay
 
-/// Three servers that replicate, and kills of single ones. The long form is `make -C Lab relay-test`.
+/// Three replicating servers, killed one at a time. The long form is `make -C Lab relay-test`.
 @Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .serialized)
 struct ServerDeathTests {
-    /// Sends again what has failed, with the same ids, a few at a time.
+    /// Resends failed messages with the same IDs, a few at a time.
     private final class Sender: Sendable {
         private struct State {
             var waiting: [UInt64]
@@ -83,7 +83,7 @@ struct ServerDeathTests {
             let index = leader.flatMap { Int($0.dropFirst()) } ?? round
             servers[index].kill()
             try servers[index].start()
-            // Before the next one, everything is on all of them.
+            // All servers must have everything before the next kill.
             #expect(
                 await eventually {
                     (try? await connection.streamStatus("EVENTS"))??.currentReplicas == 2
@@ -122,7 +122,7 @@ struct ServerDeathTests {
             async let second = won(two)
             let winners = [await first, await second].compactMap(\.self)
             try #require(winners.count == 1, "round \(round)")
-            // A get of a bucket would often give the last revision here.
+            // A get of a bucket would often return the last revision here.
             let read = try await three.leaderMessage(stream: "KV_RELAY", subject: subject)
             try #require(read?.sequence == winners[0])
             revision = winners[0]
@@ -138,7 +138,7 @@ struct ServerDeathTests {
             await eventually {
                 (try? await connection.setUp(.events(replicas: 3, maximumBytes: 64 << 20))) != nil
             })
-        // Each its own: the consumer is on one server, and dies with it.
+        // Each reader has its own consumer, which is on one server and dies with it.
         var reading = EventConsumerOptions()
         reading.start = .beginning
         let consumer = EventConsumer(nats: options, options: reading)
@@ -164,7 +164,7 @@ struct ServerDeathTests {
             #expect(
                 await eventually { (try? await connection.streamStatus("EVENTS"))??.currentReplicas == 2 })
         }
-        // In order, and each once.
+        // In order, and each exactly once.
         let isInOrder = seen.withLock { $0 == Array(1...UInt64(next)) }
         #expect(isInOrder)
         reader.cancel()

@@ -1,7 +1,7 @@
 import RelayProtocol
 import Testing
 
-/// Names of peers as parts of subjects and headers (the reference's tables 2.5 and 2.6).
+/// Names from peers as parts of subjects and headers (the reference's tables 2.5 and 2.6).
 struct NamingTests {
     @Test(arguments: [
         ("price", "price"), ("presence-room.1", "presence-room=2E1"),

@@ -3,7 +3,7 @@ import Realtime
 import RelayProtocol
 import Testing
 
-/// What is sent when, and again (Documentation/Rules/relay.md, "Publishing").
+/// The order of sending and resending (Documentation/Rules/relay.md, "Publishing").
 struct OutboxTests {
     private static let message = OutgoingMessage(subject: "ev.pusher.price.changed", payload: [])
     private static let start = MonotonicInstant(nanoseconds: 0)
@@ -27,7 +27,7 @@ struct OutboxTests {
         #expect(numbers(outbox.takeNext(now: Self.start)) == [4])
     }
 
-    /// As `String`s, the names are equal.
+    /// The names are equal as `String`s.
     @Test func unitsWhoseNamesUnicodeConsidersEqualAreTwo() throws {
         let (composed, decomposed) = ("matrix:@\u{E9}:x", "matrix:@e\u{301}:x")
         var outbox = try outbox(units: [composed, decomposed])
@@ -52,7 +52,7 @@ struct OutboxTests {
         #expect(outbox.takeNext(now: Self.start).isEmpty)
         outbox.ended(first[0].token, .failed, now: Self.start)
         outbox.ended(first[1].token, .stored, now: Self.start)
-        #expect(outbox.takeNext(now: Self.start).isEmpty)  // a server without a leader answers at once
+        #expect(outbox.takeNext(now: Self.start).isEmpty)  // a server without a leader answers immediately
         let retry = try #require(outbox.nextRetry)
         let again = outbox.takeNext(now: retry)
         #expect(numbers(again) == [1, 3])
@@ -110,8 +110,8 @@ struct OutboxTests {
         #expect(outbox.takeReached().map(\.position) == ["end"])
     }
 
-    /// A stream that fails at random: what is stored the first time is in order but for what was on its way together with a
-    /// failure, and all is there in the end.
+    /// A stream that fails randomly. First copies are stored in order, except those in flight together with a failure,
+    /// and in the end everything is stored.
     @Test(arguments: 0..<50) func allIsStored_andOfAUnitNothingOvertakesAFailure(seed: UInt64) throws {
         var random = JitterGenerator(seed: seed)
         let units = ["a", "b", "c"]
@@ -126,7 +126,7 @@ struct OutboxTests {
                 if Bool.random(using: &random) { outbox.mark(unit, position: "\(added[unit] ?? 0)") }
             }
             for entry in outbox.takeNext(now: now) {
-                // Nothing that is newer than a failure goes out while that waits.
+                // Nothing newer than a pending failure is sent.
                 if let first = failing[entry.unit] { #expect(entry.number <= first) }
                 flight.append(entry)
             }

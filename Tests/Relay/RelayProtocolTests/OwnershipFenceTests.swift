@@ -3,7 +3,7 @@ import Testing
 
 @testable import RelayProtocol
 
-/// The stream keeps one fence of each slot and term, and so says whose a term is.
+/// The stream keeps one fence for each slot and term, and thus decides who owns a term.
 struct OwnershipFenceTests {
     private static let (own, other) = (RelayID(name: "a", random: 1), RelayID(name: "b", random: 2))
     private let slot: Slot
@@ -28,7 +28,7 @@ struct OwnershipFenceTests {
         actions.compactMap { if case .write(let write) = $0 { write } else { nil } }
     }
 
-    /// Has taken the slot in term 5, after what was settled at 70; its fence is under way.
+    /// Returns a machine that has taken the slot in term 5, settled up to 70, and whose fence is pending.
     private func fencing() throws -> OwnershipMachine {
         var machine = machine([slot])
         let record = SlotRecord(owner: nil, incarnation: 1, term: 4, settled: 70)
@@ -45,7 +45,8 @@ struct OwnershipFenceTests {
         return machine
     }
 
-    /// Has the slot in term 5, and asks the servers whether they still have its record and fence.
+    /// Returns a machine that has the slot in term 5, and asks the servers whether they still have its record and
+    /// fence.
     private func checking() throws -> OwnershipMachine {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
@@ -58,7 +59,7 @@ struct OwnershipFenceTests {
 
     // MARK: Before a slot is taken
 
-    /// A new bucket beside a stream that was kept: readers drop what is not above its last fences.
+    /// A new bucket beside a kept stream: readers drop everything that is not above its last fences.
     @Test func withoutARecord_termsBeginAboveTheLastFence() throws {
         var machine = machine(slots)
         machine.readCompleted(now: at(0))
@@ -79,7 +80,7 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions() == [.readFence(second)])
     }
 
-    /// As servers of 2.9.10 have after two of three were killed.
+    /// This happens on servers of version 2.9.10 after two of three were killed.
     @Test func aBucketThatHasLostATerm_doesNotGiveItTwice() throws {
         var machine = machine([slot])
         let record = SlotRecord(owner: nil, incarnation: 1, term: 4)
@@ -93,7 +94,7 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().contains(.readFence(slot)))
     }
 
-    /// Whoever may write to the stream can write any number; one that cannot be counted on is not gone beyond.
+    /// Anyone who may write to the stream can write any number. A term that cannot be incremented is not exceeded.
     @Test func aboveTheLargestTermNothingIsTaken_untilTheFenceIsGone() throws {
         var machine = machine([slot])
         machine.readCompleted(now: at(0))
@@ -113,19 +114,19 @@ struct OwnershipFenceTests {
         #expect(writes(machine.takeActions()).first?.record.term == 1)
     }
 
-    // MARK: When it was taken
+    // MARK: After a slot is taken
 
     @Test func nothingIsSentBeforeTheFenceIsInTheStream() throws {
         var machine = try fencing()
         #expect(machine.held[slot] == 5 && !machine.maySend(slot, term: 5, now: at(0.3)))
-        machine.fenceWritten(slot, term: 4, .stored, now: at(0.3))  // of before
+        machine.fenceWritten(slot, term: 4, .stored, now: at(0.3))  // from the previous term
         #expect(machine.takeActions().isEmpty)
         machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
         #expect(machine.takeActions() == [.start(slot, term: 5, .settled(70))])
         #expect(machine.maySend(slot, term: 5, now: at(0.4)))
     }
 
-    /// Its answer was lost.
+    /// The answer was lost.
     @Test func ourOwnFenceIsAsGoodAsANewOne() throws {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .failed, now: at(0.3))
@@ -140,10 +141,10 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions() == [.start(slot, term: 5, .settled(70))])
     }
 
-    /// An older one that came late stands between.
+    /// An older fence that came late is in between.
     @Test func aFenceIsWrittenOverTheLastOne() throws {
         var machine = try fencing()
-        machine.fenceRead(slot, nil, now: at(0.3))  // an answer of before
+        machine.fenceRead(slot, nil, now: at(0.3))  // an earlier answer
         #expect(machine.takeActions().isEmpty)
         machine.fenceWritten(slot, term: 5, .refused, now: at(0.3))
         #expect(machine.takeActions().isEmpty && machine.nextDeadline == at(0.8))
@@ -153,8 +154,8 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions() == [.fence(slot, term: 5, over: 33)])
     }
 
-    /// Of another relay, to which the bucket gave the term, too; of a later one; none, since the stream was purged while it knows
-    /// the id.
+    /// The fence of another relay to which the bucket also gave the term, or of a later term, or none, because the
+    /// stream was purged but still knows the ID.
     @Test(arguments: [
         SlotFence(term: 5, relay: other, sequence: 31), SlotFence(term: 5, relay: nil, sequence: 31),
         SlotFence(term: 8, relay: other, sequence: 31), nil,
@@ -172,11 +173,11 @@ struct OwnershipFenceTests {
         machine.fenceRead(slot, fence, now: at(0.6))
         let again = try #require(writes(machine.takeActions()).first)
         #expect(again.record.term == max(5, fence?.term ?? 0) + 1)
-        // Of a term that the bucket does not know, nothing is known.
+        // Nothing is known of a term that is missing from the bucket.
         #expect(again.record.settled == (again.record.term == 6 ? 70 : nil))
     }
 
-    /// What was kept of the slot goes on its way, if there is the time.
+    /// Kept events of the slot are sent, if time permits.
     @Test(arguments: [true, false]) func whoLeavesMeanwhileGivesBackWhenAnotherMayTakeIt(isAlone: Bool) throws {
         var machine = try fencing()
         if !isAlone {
@@ -202,9 +203,9 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().isEmpty && machine.held.isEmpty)
     }
 
-    // MARK: What has begun
+    // MARK: After a term has begun
 
-    /// It would number its messages anew, and the stream would take them for those of before.
+    /// It would renumber its messages, and the stream would take them for the earlier ones.
     @Test func noTermBeginsTwice() throws {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
@@ -212,7 +213,7 @@ struct OwnershipFenceTests {
         let next = SlotRecord(owner: Self.other, incarnation: 1, term: 6)
         machine.slotSeen(slot, record: next, revision: 11, now: at(1))
         #expect(machine.takeActions().contains(.drop(slot)) && machine.held.isEmpty)
-        // The bucket loses that, and another relay's taking of our term comes to light, then ours.
+        // The bucket loses that. Another relay's record of our term reappears, then ours.
         machine.records[slot] = (SlotRecord(owner: Self.other, incarnation: 1, term: 5), 9)
         machine.slotSeen(slot, record: own, revision: 10, isOfLeader: true, now: at(2))
         let release = SlotWrite(
@@ -221,8 +222,8 @@ struct OwnershipFenceTests {
         #expect(machine.held.isEmpty)
     }
 
-    /// The bucket has lost ours, and brings to light that of a relay that lost the race for the fence. That relay knows ours only:
-    /// each of the two would take the other one for the owner.
+    /// The bucket has lost our record, and shows that of a relay that lost the race for the fence. That relay knows
+    /// only ours, so each would consider the other one the owner.
     @Test func anotherRelaysRecordOfATermWhoseFenceIsOursIsWrittenOver() throws {
         var machine = try checking()
         let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
@@ -236,7 +237,7 @@ struct OwnershipFenceTests {
         #expect(again.record.owner == Self.own && again.record.term == 5 && again.revision == 8)
     }
 
-    /// The stream has lost our fence. The bucket has the record of whose it is, and that is not written over.
+    /// The stream has lost our fence. The bucket has the record of the fence's owner, which is not overwritten.
     @Test func aTermWhoseFenceIsAnotherRelaysIsItsOwn() throws {
         var machine = try checking()
         let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
@@ -247,7 +248,7 @@ struct OwnershipFenceTests {
         #expect(machine.held.isEmpty && machine.records[slot]?.record == rival)
     }
 
-    /// Else the slot would stay with a relay that does not know of it.
+    /// Otherwise the slot would stay with a relay that does not know about it.
     @Test func aSlotWhoseFenceIsOursIsGivenBackOverAnotherRelaysRecord() throws {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
@@ -264,7 +265,7 @@ struct OwnershipFenceTests {
         #expect(second.record == first.record && second.revision == 7)
     }
 
-    /// Whose fence it is nobody knows yet.
+    /// The owner of the fence is not known yet.
     @Test func whileItsFenceIsUnderWay_aTermIsOfTheRelayInTheLeadersRecord() throws {
         var machine = try fencing()
         let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
@@ -272,7 +273,8 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().contains(.drop(slot)) && machine.held.isEmpty)
     }
 
-    /// Nobody would see it otherwise: another relay takes the slot, and readers drop what is written here, for ever.
+    /// Otherwise the loss would go unnoticed: another relay takes the slot, and readers drop everything written here,
+    /// forever.
     @Test func aRecordThatTheServersHaveLostIsWrittenAgain() throws {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
@@ -301,14 +303,14 @@ struct OwnershipFenceTests {
         machine.fenceRead(slot, SlotFence(term: 5, relay: Self.own, sequence: 31), now: at(9.7))
         #expect(machine.takeActions() == [.write(again)])
         #expect(machine.held[slot] == 5)
-        // Of a stream that was purged the servers know the id: it is tried again.
+        // The servers still know the ID in a purged stream, so the write is retried.
         machine.writeEnded(again, .unknown, now: at(9.8))
         #expect(machine.takeActions().isEmpty)
         machine.timePassed(now: at(12))
         #expect(machine.takeActions().contains(.readSlot(slot)))
     }
 
-    /// Its record is lost, too, and readers drop what is sent here.
+    /// The other relay's record is lost, too, and readers drop everything sent here.
     @Test func aSlotThatAnotherRelayHasHadIsGivenBackWithItsRecordLost() throws {
         var machine = try checking()
         for time in [3.1, 3.7] { machine.slotSeen(slot, record: nil, revision: 0, isOfLeader: true, now: at(time)) }
@@ -319,7 +321,8 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions() == [.drop(slot), .report(.taken(slot, by: Self.other)), .write(write)])
     }
 
-    /// A stream keeps messages for so long only. Without a fence, whoever finds no record begins at the first term again.
+    /// A stream keeps messages only for a limited time. Without a fence, a relay that finds no record begins at the
+    /// first term again.
     @Test(arguments: [nil, 30]) func aFenceThatTheStreamHasDroppedIsWrittenAgain(older: UInt64?) throws {
         var machine = try checking()
         let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
@@ -347,7 +350,7 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().contains(.readFence(slot)))
     }
 
-    /// Of two relays that have begun one term, one gets the fence. The record follows it.
+    /// Of two relays that have begun the same term, one gets the fence. The record follows it.
     @Test(arguments: [FenceOutcome.stored, .known, .refused, .failed])
     func aLostRecordWhoseFenceIsLostIsWrittenAfterTheFence(outcome: FenceOutcome) throws {
         var machine = try fencing()
@@ -358,13 +361,14 @@ struct OwnershipFenceTests {
         machine.fenceRead(slot, nil, now: at(3.8))
         #expect(machine.takeActions() == [.fence(slot, term: 5, over: 0)])
         machine.fenceWritten(slot, term: 5, outcome, now: at(3.9))
-        // `known`: the stream was purged a moment ago, and it is looked for again when it takes a fence of the term.
+        // `known`: the stream was purged a moment ago, and the fence is read again when the stream takes one of the
+        // term.
         let isWritten = outcome == .stored || outcome == .known
         #expect(writes(machine.takeActions()).map(\.record.term) == (isWritten ? [5] : []))
         #expect(machine.held[slot] == 5)
     }
 
-    /// Whoever had the term after ours is dead, and its record lost; ours has come to light again.
+    /// The owner of the next term is dead and its record lost; our record has reappeared.
     @Test func aTermThatTheStreamHasOvertakenIsGivenBack() throws {
         var machine = try checking()
         let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
@@ -375,7 +379,7 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions() == [.drop(slot), .report(.taken(slot, by: Self.other)), .write(write)])
     }
 
-    /// Each of two relays can take the other one for the owner. What a bucket brings to light is told to nobody.
+    /// Each of two relays can consider the other one the owner. A bucket does not report a record that reappears.
     @Test func theLeaderIsAskedWhoHasASlotThatIsNotInHand() throws {
         var machine = machine([slot])
         machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0))
@@ -390,7 +394,8 @@ struct OwnershipFenceTests {
         #expect(machine.held[slot] == 5 && machine.takeActions() == [.readFence(slot)])
     }
 
-    /// The answer tells of what was there before the taking, which would count as failed. Whoever had the slot is forgotten then.
+    /// The answer shows the state before the taking, which would count as failed. The previous owner would then be
+    /// forgotten.
     @Test func aSlotThatTheLeaderIsAskedForIsTakenAfterTheAnswer() throws {
         var machine = machine([slot])
         machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0))
@@ -416,7 +421,7 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().contains(.start(slot, term: 6, .settled(70))))
     }
 
-    /// Servers know the ids of what was purged for two minutes.
+    /// Servers remember the IDs of purged messages for two minutes.
     @Test func whatWasPurgedIsWrittenWithIDsOfItsOwn() throws {
         var machine = try checking()
         var ids: [String] = []
@@ -432,7 +437,7 @@ struct OwnershipFenceTests {
         #expect(ids == ["s.1@0.5.1", "s.1@0.5.2", "s.1@0.5.3", "s.1@0.5.4"])
     }
 
-    /// A watch that is made anew tells all records again.
+    /// A renewed watch repeats all records.
     @Test func whatTheLeaderCouldNotSayIsAskedForAgain() throws {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
@@ -449,7 +454,7 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().contains(.readSlot(slot)))
     }
 
-    /// What it has kept of the slot goes on its way first.
+    /// Its kept events of the slot are sent first.
     @Test func whatIsKeptIsNotGivenToARelayThatHasFewer() throws {
         var machine = machine(slots)
         let second = try #require(Slot(2))
@@ -472,7 +477,7 @@ struct OwnershipFenceTests {
         }
     }
 
-    /// Heartbeats say nothing else until the record does.
+    /// Until the record does, heartbeats report nothing else.
     @Test func whatIsBeingGivenBackIsNotSettledLater() throws {
         var machine = try fencing()
         machine.leave(now: at(0.3))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayProtocol
 
-/// One relay, by hand: see the simulation for many.
+/// A single relay, driven manually. For many relays, see the simulation.
 struct OwnershipTests {
     private static let (own, other) = (RelayID(name: "a", random: 1), RelayID(name: "b", random: 2))
     private let slots: Set<Slot>
@@ -19,7 +19,7 @@ struct OwnershipTests {
         OwnershipMachine(.init(relay: Self.own, slots: slots), now: at(0))
     }
 
-    /// Has both slots since second 0, and one acknowledged heartbeat, sent then.
+    /// Returns a machine that has both slots since second 0, and one acknowledged heartbeat, sent then.
     private func owner() -> OwnershipMachine {
         var machine = machine()
         machine.readCompleted(now: at(0))
@@ -49,7 +49,7 @@ struct OwnershipTests {
         #expect(taking.map(\.messageID) == ["s.1@0.1", "s.2@0.1"])
     }
 
-    /// As when all are started at once: who is first by a moment does not take everything.
+    /// When all relays start at once, the first by a moment does not take everything.
     @Test func whoStartsWithOthersTakesItsShare() throws {
         var configuration = OwnershipMachine.Configuration(relay: Self.own, slots: slots)
         configuration.startPause = .seconds(1)
@@ -81,7 +81,7 @@ struct OwnershipTests {
         #expect(!machine.takeOrders().contains { if case .start = $0 { true } else { false } })
     }
 
-    /// It arrives while it is made again, and differs in what it says of heartbeats.
+    /// It arrives while it is being repeated, and differs in its information about heartbeats.
     @Test func aTakingThatArrivesLateIsOurs() throws {
         let slot = try #require(Slot(1))
         for isOfNow in [true, false] {
@@ -111,7 +111,7 @@ struct OwnershipTests {
         #expect(SlotRecord(record.json) == nil)
     }
 
-    /// As after somebody has deleted it: it is written over what marks that.
+    /// Like after a manual deletion: the write replaces the deletion marker.
     @Test func aDeletedRecordIsWrittenOver() throws {
         var machine = machine()
         let slot = try #require(Slot(1))
@@ -135,7 +135,7 @@ struct OwnershipTests {
         #expect(writes(machine.takeOrders()).map(\.slot.number) == [1])
     }
 
-    /// Heartbeats of relays that are gone stay in the bucket: only what changes is of one that lives.
+    /// Heartbeats of relays that are gone stay in the bucket; only changing ones belong to live relays.
     @Test func aRelayThatLivesWithOtherUnitsIsToldOnce() {
         var configuration = OwnershipMachine.Configuration(relay: Self.own, slots: slots)
         configuration.units = "x"
@@ -151,7 +151,7 @@ struct OwnershipTests {
         #expect(reports == [.report(.otherUnits(Self.other))])
     }
 
-    /// Fifteen seconds count from when the heartbeat was sent, not from when the answer came.
+    /// The fifteen seconds count from the sending of the heartbeat, not from the answer.
     @Test func withoutHeartbeatsAllIsLost() {
         var machine = owner()
         machine.timePassed(now: at(14.9))
@@ -196,7 +196,7 @@ struct OwnershipTests {
         #expect(machine.takeOrders() == [.start(taking[0].slot, term: 5, .settled(77))])
     }
 
-    /// Who was told to give up later than we would has not given up yet.
+    /// A relay configured to give up later than we would has not given up yet.
     @Test func aRelayWithALongerWaitIsWaitedFor() throws {
         var machine = machine()
         let beat = try #require(Heartbeat(Heartbeat(incarnation: 1, number: 1, observerWait: .seconds(60)).json))
@@ -221,7 +221,8 @@ struct OwnershipTests {
         #expect(Heartbeat(json)?.observerWait == .seconds(seconds))
     }
 
-    /// It was silent, the leader knew nothing newer, and then it came back, while nothing of it comes here but what we ask for.
+    /// It was silent, the leader knew nothing newer, and then it came back, while only the answers to our requests
+    /// arrive here.
     @Test func aRecordThatIsWrittenAfterASilenceIsASignOfLife() throws {
         var machine = machine()
         let slot = try #require(Slot(1))
@@ -246,7 +247,7 @@ struct OwnershipTests {
         #expect(!machine.isFree(slot, at(40)))
     }
 
-    /// What a relay has received of a slot it says with heartbeats that come after the taking.
+    /// A relay reports what it has received of a slot in heartbeats after the taking.
     @Test(arguments: [(3, Int64(77)), (4, 500)])
     func whoHasJustTakenASlotHasNothingOfIt(beat: Int, settled: Int64) throws {
         var machine = machine()
@@ -266,7 +267,7 @@ struct OwnershipTests {
         #expect(machine.takeOrders().contains(.start(taking.slot, term: 5, .settled(settled))))
     }
 
-    /// Its record is older than such heartbeats, and whoever takes the slot next would go by them.
+    /// Its record is older than such heartbeats, and the next owner would rely on them.
     @Test(arguments: [9.0, 16])
     func whatMayBeTakenLate_heartbeatsDoNotSayToBeInTheStream(last: Double) throws {
         var machine = machine()
@@ -279,7 +280,7 @@ struct OwnershipTests {
         let takings = writes(machine.takeOrders())
         for taking in takings { machine.writeEnded(taking, .unknown, now: at(2)) }
         for taking in takings where last < 16 {
-            // So late after a heartbeat, nothing is taken.
+            // Nothing is taken this late after a heartbeat.
             machine.slotSeen(
                 taking.slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4, settled: 77), revision: 5,
                 isOfLeader: true, now: at(8))
@@ -289,7 +290,7 @@ struct OwnershipTests {
         }
         machine.timePassed(now: at(last))
         #expect(try beat().settled == 77)
-        // Others have them: it cannot arrive any more.
+        // Others have them, so it cannot arrive anymore.
         for slot in slots {
             let record = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
             machine.slotSeen(slot, record: record, revision: 6, now: at(last))
@@ -298,7 +299,7 @@ struct OwnershipTests {
         #expect(try beat().settled == nil)
     }
 
-    /// Whoever takes what was lost goes by the newest heartbeat.
+    /// The relay that takes the lost slots relies on the newest heartbeat.
     @Test func afterALossHeartbeatsSayWhatWasInTheStreamBefore() {
         var machine = owner()
         machine.heartbeatSeen(Self.own, Heartbeat(incarnation: 1, number: 1, settled: 50), revision: 9, now: at(0.5))
@@ -321,7 +322,7 @@ struct OwnershipTests {
         }
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
         machine.readCompleted(now: at(0))
-        // Two relays live: one slot each.
+        // Two live relays: one slot each.
         #expect(writes(machine.takeOrders()).count == 1)
     }
 
@@ -347,7 +348,7 @@ struct OwnershipTests {
 
     // MARK: Hand-over
 
-    /// As ``owner()``, with another relay that lives.
+    /// Like ``owner()``, but with another live relay.
     private func ownerBeside(_ heartbeat: Heartbeat) -> OwnershipMachine {
         var machine = owner()
         machine.heartbeatSeen(Self.other, heartbeat, revision: 50, now: at(0.5))
@@ -365,7 +366,7 @@ struct OwnershipTests {
         let actions = machine.takeOrders()
         #expect(actions == [.beat(Heartbeat(incarnation: 1, number: 2, isLeaving: true))])
         let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
-        // It is ready for another term of the second one.
+        // It is ready for a different term of the second slot.
         let ready = Heartbeat(incarnation: 1, number: 2, ready: [first: 1, second: 9])
         machine.heartbeatSeen(Self.other, ready, revision: 51, now: at(1.1))
         #expect(machine.takeOrders() == [.drain(first)])
@@ -390,7 +391,7 @@ struct OwnershipTests {
         #expect(heir == (isWhole ? .ready(Self.other) : .chosen(Self.other)))
     }
 
-    /// As ``owner()``, about to move a slot to another relay, which has lived for a while.
+    /// Like ``owner()``, but about to move a slot to another relay, which has lived for a while.
     private func moving() throws -> (OwnershipMachine, Heartbeat.Move) {
         var machine = owner()
         for number in 1...15 {
@@ -424,7 +425,7 @@ struct OwnershipTests {
         machine.drained(move.slot, settled: 5, now: start + .seconds(2.6))
         let release = try #require(writes(machine.takeOrders()).first)
         #expect(release.record.heir == (isReady ? .ready(Self.other) : .chosen(Self.other)))
-        // Until that is stored, the other one must not take it for withdrawn.
+        // Until the release is stored, the other relay must not consider the move withdrawn.
         #expect(machine.announced == move)
         machine.writeEnded(release, .stored(revision: 90), now: start + .seconds(2.7))
         #expect(machine.announced == nil)
@@ -459,7 +460,7 @@ struct OwnershipTests {
             if isKept {
                 machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 8), revision: 7, now: at(0.2))
                 #expect(machine.takeOrders() == [.unprepare(slot)])
-                // Whoever had heard that we were ready may go by it.
+                // A relay that knows we were ready may rely on it.
                 let again = Heartbeat(incarnation: 1, number: 9, move: move)
                 machine.heartbeatSeen(Self.other, again, revision: 8, now: at(0.3))
                 #expect(machine.takeOrders().isEmpty)
@@ -478,7 +479,7 @@ struct OwnershipTests {
         #expect(drains(&machine) == [1, 2])
     }
 
-    /// A machine that lives beside one that has both slots, and leaves.
+    /// Returns a machine beside another one that has both slots and leaves.
     private func heir() -> OwnershipMachine {
         var machine = machine()
         machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0))
@@ -500,7 +501,7 @@ struct OwnershipTests {
         #expect(machine.takeOrders() == [.prepare(first), .prepare(second)])
         machine.prepared(first, now: at(1.1))
         #expect(machine.takeOrders() == [.beat(Heartbeat(incarnation: 1, number: 2, ready: [first: 4]))])
-        // One heartbeat at a time.
+        // Only one heartbeat at a time.
         machine.prepared(second, now: at(1.2))
         #expect(machine.takeOrders().isEmpty)
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(1.3))
@@ -515,7 +516,7 @@ struct OwnershipTests {
         #expect(machine.ready == [second: 4])
     }
 
-    /// Its sources listen already: what they have kept is all there is of that time.
+    /// Its sources are already listening: the kept events are the only ones of that time.
     @Test func whoLeavesWhileItTakesWhatItHasPreparedKeepsThat() throws {
         var machine = heir()
         let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
@@ -534,7 +535,7 @@ struct OwnershipTests {
         #expect(machine.takeOrders() == [.start(first, term: 5, .handedOver(70)), .drain(first)])
     }
 
-    /// The chosen heir may not see that a relay leaves.
+    /// The chosen heir may not notice that a relay leaves.
     @Test func whatItsHeirDoesNotPrepareInTimeIsPreparedByEverybody() throws {
         var machine = heir()
         machine.heartbeatSeen(
@@ -548,8 +549,8 @@ struct OwnershipTests {
         #expect(prepared() == 1)
     }
 
-    /// Given back because the time was over, or to even out the load, which may have begun before we were ready: what came
-    /// before that may be missed.
+    /// The slot was given back because the time was over, or to balance the load, which may have begun before we were
+    /// ready. Earlier events may be missing.
     @Test(arguments: [nil, SlotRecord.Heir.chosen(own)])
     func whatWasGivenBackBeforeWeWereReadyWasNotHandedOver(heir: SlotRecord.Heir?) throws {
         var machine = self.heir()
@@ -598,7 +599,7 @@ struct OwnershipTests {
         Issue.record("no slot is given to the other relay")
     }
 
-    /// As of a server that leads and lacks what the last one had stored twice: what it says is written over.
+    /// Like a new leader that lacks records its predecessor had stored twice: its record is overwritten.
     @Test func aLeaderWhoseRevisionsAreLowerIsWrittenOver() throws {
         var machine = machine()
         let slot = try #require(Slot(1))
@@ -616,7 +617,7 @@ struct OwnershipTests {
         #expect(again.revision == 9 && again.record.term == 5)
     }
 
-    /// Nor do terms fall, whatever a watch brings late.
+    /// Terms never fall, whatever a watch delivers late.
     @Test func anOlderRecordChangesNothing() throws {
         var machine = owner()
         let slot = try #require(Slot(1))
@@ -628,7 +629,7 @@ struct OwnershipTests {
         #expect(machine.held[slot] == nil)
     }
 
-    /// A heartbeat that comes late stands in the place of a newer one that nobody saw: who wrote it lives.
+    /// A late heartbeat takes the place of a newer one that was not seen, so its writer is alive.
     @Test func anOlderHeartbeatIsASignOfLife() {
         var machine = machine()
         for slot in slots {
@@ -685,7 +686,7 @@ struct OwnershipTests {
 }
 
 extension OwnershipMachine {
-    /// What it orders when the stream has no fences, and stores each.
+    /// Returns the orders for a stream that has no fences, and stores each of them.
     mutating func takeOrders() -> [Action] {
         var (others, isAnswered) = ([Action](), false)
         for action in takeActions() {

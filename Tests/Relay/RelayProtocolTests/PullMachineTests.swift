@@ -12,7 +12,7 @@ struct PullMachineTests {
         .request(PullMachine.Request(number: number, batch: batch, bytes: bytes))
     }
 
-    /// Has asked for a whole window.
+    /// Returns a machine that has requested a whole window.
     private func makeReading() -> PullMachine {
         var machine = PullMachine()
         machine.connected(now: at(0))
@@ -76,7 +76,7 @@ struct PullMachineTests {
         machine.answered(1, status: status, now: at(5000))
         let actions = machine.takeActions()
         #expect(actions == [request(2, 256)])
-        machine.answered(1, status: 503, now: at(5001))  // late, of a request that is over
+        machine.answered(1, status: 503, now: at(5001))  // late, for a request that is over
         let more = machine.takeActions()
         #expect(more.isEmpty)
     }
@@ -126,7 +126,7 @@ struct PullMachineTests {
         machine.connected(now: at(4))
         actions = machine.takeActions()
         #expect(actions == [.prepare(2)])
-        // The answer to the attempt before.
+        // The answer to the previous attempt.
         machine.prepared(1, now: at(5))
         actions = machine.takeActions()
         #expect(actions.isEmpty)

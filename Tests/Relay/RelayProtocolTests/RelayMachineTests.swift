@@ -3,7 +3,7 @@ import Testing
 
 @testable import RelayProtocol
 
-/// Ownership and events together.
+/// Ownership and events combined.
 struct RelayMachineTests {
     private static let (own, unit) = (RelayID(name: "a", random: 1), "pusher:app:price")
 
@@ -11,7 +11,7 @@ struct RelayMachineTests {
         MonotonicInstant(nanoseconds: Int64(seconds * 1_000_000_000))
     }
 
-    /// Relays its unit, alone, since second 0.3.
+    /// Returns a machine that has relayed its unit alone since second 0.3.
     private func running() throws -> RelayMachine {
         let slot = Slot(of: Self.unit)
         var machine = RelayMachine(.init(relay: Self.own, slots: [slot]), units: [Self.unit], now: at(0))
@@ -44,7 +44,7 @@ struct RelayMachineTests {
         }
     }
 
-    /// If it dies before the slot is given back, the next owner goes by its heartbeats.
+    /// If the relay dies before the slot is given back, the next owner relies on its heartbeats.
     @Test func afterItsSourcesHaveStopped_heartbeatsSayNothingLater() throws {
         var machine = try running()
         #expect(settled(&machine, at: 3) == [nil])

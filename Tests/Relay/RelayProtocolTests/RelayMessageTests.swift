@@ -75,7 +75,7 @@ struct RelayMessageTests {
             Issue.record("no gap")
             return
         }
-        // An application may call an event so.
+        // An application may use this event name.
         let other = RelayMessage(
             .event(RealtimeEvent(name: RelayGap.eventName, channel: "price", data: "{}")), source: "pusher")
         #expect(try event(readBack(written(other))).eventName == "relay:gap")

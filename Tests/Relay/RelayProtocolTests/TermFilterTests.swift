@@ -7,7 +7,7 @@ struct TermFilterTests {
     private let slot = Slot(of: "pusher:app:price")
     private let other = Slot(of: "pusher:app:other")
 
-    /// Takes the messages in order, and returns which were stale.
+    /// Filters the messages in order, and returns the stale ones.
     private func stale(
         _ filter: inout TermFilter, _ messages: [(slot: Slot, term: Int, position: UInt64)]
     ) -> [UInt64] {
@@ -38,7 +38,7 @@ struct TermFilterTests {
         let late = stale(
             &filter,
             [(slot, 5, 100), (slot, 3, 50), (slot, 4, 60), (slot, 3, 70), (slot, 4, 101), (slot, 5, 102)])
-        // One after a fence within what is read, one after the last.
+        // One after a fence within the range read, and one after the last fence.
         #expect(late == [70, 101])
     }
 
@@ -59,7 +59,7 @@ struct TermFilterTests {
         }
     }
 
-    /// The same, each message with the second in which it was stored.
+    /// Like the function above, with the second in which each message was stored.
     private func stale(
         _ filter: inout TermFilter, timed messages: [(term: Int, position: UInt64, second: Int64)]
     ) -> [UInt64] {

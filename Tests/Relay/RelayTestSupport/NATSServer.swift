@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A `nats-server` of a test's own, on a free port, with a store of its own.
+/// A `nats-server` for a single test, with its own free port and store.
 package final class NATSServer: Sendable {
-    /// They need the machine for themselves: `make -C Lab relay-test` runs them.
+    /// Whether to run these tests, which need the machine for themselves: `make -C Lab relay-test` does.
     package static let isWanted = ProcessInfo.processInfo.environment["NATS_TESTS"] != nil
 
     package struct NotReady: Error {
@@ -19,7 +19,7 @@ package final class NATSServer: Sendable {
 
     package var url: String { "nats://127.0.0.1:\(port)" }
 
-    /// - Parameter configuration: Lines of a configuration file, beside port and store.
+    /// - Parameter configuration: Lines of a configuration file, in addition to port and store.
     package convenience init(configuration: String = "") async throws {
         let folder = try Self.makeFolder()
         try await self.init(folder: folder, port: FreePort.next(), configuration: configuration)
@@ -46,7 +46,7 @@ package final class NATSServer: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Three servers that replicate.
+    /// Returns three replicating servers.
     package static func cluster(configuration: String = "") async throws -> [NATSServer] {
         let ports = try (0..<3).map { _ in (client: try FreePort.next(), route: try FreePort.next()) }
         let routes = ports.map { "\"nats://127.0.0.1:\($0.route)\"" }.joined(separator: ", ")
@@ -71,7 +71,7 @@ package final class NATSServer: Sendable {
         process.withLock { $0 = child }
     }
 
-    /// With SIGKILL.
+    /// Kills the server with SIGKILL.
     package func kill() {
         let child = process.withLock { process in
             defer { process = nil }
@@ -82,7 +82,7 @@ package final class NATSServer: Sendable {
         waitpid(child.id, nil, 0)
     }
 
-    /// With SIGSTOP; returns when all of its threads have stopped.
+    /// Stops the server with SIGSTOP. Returns when all its threads have stopped.
     package func stop() {
         guard let id = process.withLock({ $0 })?.id else { return }
         Glibc.kill(id, SIGSTOP)
@@ -92,7 +92,7 @@ package final class NATSServer: Sendable {
 
     package func resume() { process.withLock { $0 }.map { _ = Glibc.kill($0.id, SIGCONT) } }
 
-    // MARK: Being ready
+    // MARK: Readiness
 
     package func waitUntilReachable() async throws {
         let port = port

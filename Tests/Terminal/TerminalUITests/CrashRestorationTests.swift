@@ -3,11 +3,11 @@ import Testing
 
 @testable import TerminalUI
 
-/// The terminal and the signals, after a fault and after the end. Each is tried in a process of its own.
+/// The terminal and the signals after a fault and after the end. Each case runs in its own process.
 struct CrashRestorationTests {
     private static let bytes = "the terminal is as it was"
 
-    /// Needs its result, so that it is not made a loop.
+    /// Uses its result, so that it is not compiled to a loop.
     private static func recurse(_ depth: Int) -> Int {
         depth == .max ? 0 : recurse(depth + 1) + Int.random(in: 0...1)
     }
@@ -18,7 +18,7 @@ struct CrashRestorationTests {
         return stack
     }
 
-    /// Without an alternate stack, the handler of the signal has no room to run in.
+    /// Without an alternate stack, the signal handler has no room to run.
     @Test func aStackThatOverflowsGivesTheTerminalBack() async throws {
         let result = try await #require(
             processExitsWith: .signal(SIGSEGV), observing: [\.standardOutputContent]
@@ -44,11 +44,11 @@ struct CrashRestorationTests {
         }
     }
 
-    /// Those that end a program unless somebody watches them.
+    /// Signals that end a program unless they are observed.
     private static let deadly =
         [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGSTKFLT, SIGIO, SIGPWR, 34, 64]
 
-    /// Lets the process have a signal, which threads of Dispatch do not take.
+    /// Sends the process a signal, which Dispatch's threads do not receive.
     private static func receive(_ number: Int32) -> Never {
         kill(getpid(), number)
         while true { sleep(1) }
@@ -78,7 +78,7 @@ struct CrashRestorationTests {
 
     // MARK: Size
 
-    /// A terminal may say that it is any size; a screen of 65535 × 65535 would take more memory than there is.
+    /// A terminal may report any size; a screen of 65535 × 65535 would need more memory than available.
     @Test func aTerminalThatSaysItIsHugeGetsABoundedScreen() throws {
         let (descriptor, _) = try #require(Self.terminal())
         defer { close(descriptor) }
@@ -93,7 +93,7 @@ struct CrashRestorationTests {
         SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSYS, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT,
     ]
 
-    /// The handlers, as addresses.
+    /// The addresses of the handlers.
     private static func dispositions() -> [Int] {
         numbers.map { number in
             var action = sigaction()
@@ -102,10 +102,10 @@ struct CrashRestorationTests {
         }
     }
 
-    /// A terminal that controls no jobs, and the end from which it is read.
+    /// Returns a terminal without job control, and the end to read from.
     private static func terminal() -> (terminal: Int32, other: Int32)? {
         let other = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-        // unlockpt and ptsname, which Swift does not see.
+        // unlockpt and ptsname, which are not visible in Swift.
         var (isLocked, number) = (Int32(0), Int32(0))
         guard ioctl(other, 0x4004_5431, &isLocked) == 0, ioctl(other, 0x8004_5430, &number) == 0 else {
             return nil

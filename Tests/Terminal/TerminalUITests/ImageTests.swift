@@ -39,7 +39,7 @@ struct ImageTests {
         #expect(image.width == sample.width && image.height == sample.height)
         let bytes = sample.bytes
         #expect(image.pixels.count == bytes.count)
-        // The colour of what cannot be seen is anything.
+        // The colour of invisible pixels is arbitrary.
         for pixel in stride(from: 0, to: bytes.count, by: 4) where bytes[pixel + 3] > 0 || image.pixels[pixel + 3] > 0 {
             let same = image.pixels[pixel..<pixel + 4] == bytes[pixel..<pixel + 4]
             #expect(same, "\(sample.name), pixel \(pixel / 4): \(image.pixels[pixel..<pixel + 4])")
@@ -89,7 +89,7 @@ struct ImageTests {
         #expect(throws: PNG.Failure.notPNG) { try PNG.decode(Array("GIF89a".utf8)) }
     }
 
-    /// An image that says that it is small, and unpacks to a lot.
+    /// An image with a small declared size that unpacks to a lot.
     @Test func whatIsMoreThanTheImageIsLeft() throws {
         let bomb = Self.packed([UInt8](repeating: 0, count: 8 << 20))
         let image = try PNG.decode(Self.png(width: 2, height: 2, data: bomb))
@@ -122,7 +122,7 @@ struct ImageTests {
     func blurredPictures(hash: String, colors: [Int]) throws {
         let image = try #require(BlurHash.image(hash, width: 4, height: 3))
         let shown = image.pixels.enumerated().filter { $0.offset % 4 != 3 }.map { Int($0.element) }
-        // Rounding differs by one.
+        // Rounding may differ by one.
         #expect(zip(shown, colors).allSatisfy { abs($0 - $1) <= 1 } && shown.count == colors.count, "\(shown)")
     }
 
@@ -135,11 +135,11 @@ struct ImageTests {
         }
     }
 
-    // MARK: On the screen
+    // MARK: On screen
 
     private static let size = TerminalSize(columns: 6, rows: 6)
 
-    /// A screen with an image in it: its rows from `first` on, from `row` on.
+    /// Returns a screen with the rows of an image from `first` on, placed at `row`.
     private static func placed(
         _ image: TerminalImage, columns: Int, rows: Int, at row: Int = 1, first: Int = 0
     ) -> TerminalSurface {
@@ -173,7 +173,7 @@ struct ImageTests {
         var other = Self.placed(image, columns: 2, rows: 2)
         other.draw("x", row: 0)
         #expect(!painter.paint(other).contains("_G"))
-        // Its upper row has left the screen.
+        // Its top row has left the screen.
         let scrolled = painter.paint(Self.placed(image, columns: 2, rows: 2, at: 0, first: 1))
         #expect(scrolled.contains("\u{1B}_Ga=d,d=i,i=7,p=2,q=2\u{1B}\\"))
         #expect(scrolled.contains("\u{1B}[1;2H\u{1B}_Ga=p,i=7,p=1,x=0,y=1,w=2,h=1,c=2,r=1,C=1,q=2\u{1B}\\"))
@@ -181,7 +181,7 @@ struct ImageTests {
         #expect(painter.paint(TerminalSurface(Self.size)).contains("\u{1B}_Ga=d,d=i,i=7,p=1,q=2\u{1B}\\"))
     }
 
-    /// Whatever is drawn over an image, or cuts it off, leaves what is below it to be seen as cells.
+    /// Anything drawn over an image, or cutting it off, leaves the content below visible as cells.
     @Test func anImageIsNeverOverWhatIsDrawnLater() throws {
         let image = try #require(Self.image)
         for graphics in [GraphicsProtocol.kitty, .sixel(cell: PixelSize(width: 4, height: 6))] {
@@ -198,7 +198,7 @@ struct ImageTests {
         }
     }
 
-    /// A model of kitty's side: after any scrolling it shows what a painter that begins anew would show.
+    /// A model of kitty. After any scrolling, it shows the same as with a new painter.
     @Test func scrollingLeavesTheSameAsPaintingAnew() throws {
         struct Model: Equatable {
             /// Places by image and placement.
@@ -249,7 +249,7 @@ struct ImageTests {
         var painter = ScreenPainter(.init(colors: .rgb, graphics: .kitty))
         var forgotten = 0
         for id in 1...20 {
-            // Noise does not pack.
+            // Noise does not compress.
             let pixels = (0..<4 * 300 * 240).map { _ in UInt8.random(in: 0...255, using: &random) }
             let noise = try #require(TerminalImage(width: 300, height: 240, pixels: pixels))
             var surface = TerminalSurface(Self.size)
@@ -268,21 +268,21 @@ struct ImageTests {
         let bytes = painter.paint(Self.placed(red, columns: 1, rows: 1))
         #expect(bytes.contains("\u{1B}P0;1;0q\"1;1;10;20#0;2;0;0;0"))
         #expect(bytes.contains("#180;2;100;0;0"))
-        // Three bands of six rows and one of two: ten columns of all bits, and of two.
+        // Three bands of six rows and one of two rows: ten columns with all bits, and with two bits.
         #expect(bytes.contains("#180!10~-#180!10~-#180!10~-#180!10B\u{1B}\\"))
-        // Text beside it that changes may erase a part of it.
+        // Changing text beside it may erase a part of it.
         var other = Self.placed(red, columns: 1, rows: 1)
         #expect(painter.paint(other).isEmpty)
         other.draw("x", column: 4, row: 0)
         #expect(!painter.paint(other).contains("\u{1B}P"))
         other.draw("x", column: 4, row: 1)
         #expect(painter.paint(other).contains("\u{1B}P"))
-        // Where it was, blanks are written.
+        // Blanks replace it.
         let gone = painter.paint(TerminalSurface(Self.size))
         #expect(gone.contains("\u{1B}[2;1H\u{1B}[K") && !gone.contains("\u{1B}P"))
     }
 
-    // MARK: Asking the terminal
+    // MARK: Querying the terminal
 
     private static func graphics(_ replies: TerminalReply...) -> GraphicsProtocol {
         var queries = TerminalQueries()

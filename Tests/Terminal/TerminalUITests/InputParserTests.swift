@@ -30,7 +30,7 @@ struct InputParserTests {
         var parser = InputParser()
         #expect(parser.parse(typed.utf8) == keys)
         #expect(parser.patience == nil)
-        // Byte by byte it is the same, but for how texts are cut.
+        // Byte by byte the result is the same, except for the splitting of texts.
         var slow = InputParser()
         let slowly = typed.utf8.flatMap { slow.parse([$0]) }
         #expect(Self.joined(slowly) == Self.joined(keys))
@@ -99,7 +99,7 @@ struct InputParserTests {
         #expect(parser.patience == nil)
     }
 
-    /// Reports never end up in what is typed, wherever a slow connection cuts them.
+    /// Reports never end up in the typed text, wherever a slow connection splits them.
     @Test(arguments: 0..<300) func noSequenceBecomesText(seed: UInt64) {
         var random = XorShift(seed: seed)
         let reports = [
@@ -190,7 +190,7 @@ struct InputParserTests {
         #expect(parser.parse("\u{1B}[200~one".utf8) == [])
         #expect(parser.parse(key.utf8) == [.control("c")])
         #expect(parser.parse(key.utf8) == [.control("c")])
-        // What still comes of it is no typing: it could send itself.
+        // The rest of the paste does not count as typing, because it could submit itself.
         #expect(parser.parse("two\r".utf8) == [])
         #expect(parser.parse("three\u{1B}[201~x".utf8) == [.text("x")])
         #expect(parser.patience == nil)
@@ -205,7 +205,7 @@ struct InputParserTests {
         #expect(parser.parse("\u{1B}[200~a\u{3}b\u{1B}[201~\u{3}".utf8) == [.paste("a\u{3}b"), .control("c")])
     }
 
-    /// Keys that are pressed while nothing ends the paste do not fill it for ever.
+    /// Keys pressed while nothing ends the paste do not fill it forever.
     @Test func aPasteThatIsTooLongIsHandedOverAtOnce_andTheRestIsPassedOver() {
         var parser = InputParser()
         let mebibyte = Array(repeating: UInt8(ascii: "x"), count: 1 << 20)

@@ -5,7 +5,7 @@
 
     @testable import TerminalUI
 
-    /// The samples show four quarters: red, green, blue, white. Pillow has made them.
+    /// The samples show four quarters: red, green, blue, white. Pillow generated them.
     @Suite struct JPEGTests {
         struct Sample: Decodable {
             let name: String
@@ -55,7 +55,7 @@
             }
         }
 
-        /// A header with that size, and nothing in it.
+        /// Returns a header with that size and no content.
         private func empty(width: Int, height: Int) throws -> [UInt8] {
             var bytes = Array(try #require(Self.samples.first).jpeg)
             let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })

@@ -41,7 +41,7 @@ struct ScreenPainterTests {
         return surface
     }
 
-    /// What the terminal shows in the end, whatever it showed before, on one that takes emoji for wider or narrower than we do.
+    /// The final screen, whatever it showed before, on terminals that use wider or narrower emoji than we do.
     @Test(arguments: 0..<300) func theTerminalShowsTheSurface(seed: UInt64) throws {
         var random = XorShift(seed: seed)
         var size = TerminalSize(columns: Int.random(in: 1...24, using: &random), rows: 4)

@@ -33,7 +33,7 @@ struct TextLayoutTests {
         #expect(lines.allSatisfy { $0.anchor == "$event" })
     }
 
-    /// No line is too wide, and nothing but spaces is lost.
+    /// No line is too wide, and only spaces are lost.
     @Test(arguments: 0..<200) func anyText(seed: UInt64) {
         var random = XorShift(seed: seed)
         let pieces = [

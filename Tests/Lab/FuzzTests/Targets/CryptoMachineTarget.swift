@@ -3,7 +3,7 @@ import JSONBytes
 
 @testable import MatrixEncryption
 
-/// Bob's device, which knows Alice's, has her session of a room, and a backup; nothing of it is ever committed.
+/// Bob's device, which knows Alice's, her session of a room and a backup; nothing of it is ever committed.
 private enum BobsDevice {
     static let (user, alice, room) = ("@bob:s", DeviceAddress("@alice:s", "A"), "!r:s")
     static let (machine, records) = KnownKeys.known { try make() }
@@ -39,10 +39,10 @@ private enum BobsDevice {
     }
 }
 
-/// What a homeserver hands out: the first byte says what, the others are JSON.
+/// Data from a homeserver: the first byte is its kind, the others are JSON.
 ///
-///     e   a message to the device           q   the answer to whatever is asked
-///     p   what was inside of one by Alice   r   the content of an event of a room
+///     e   a message to the device           q   the answer to any request
+///     p   the plaintext of one by Alice     r   the content of a room's event
 func fuzzCryptoMachine(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let kind = bytes.first, let view = JSONView(Array(bytes.dropFirst())) else { return }
     var (machine, turn) = try turnOfBobsDevice(kind, view)
@@ -84,7 +84,7 @@ private func answerAll(
     for request in try machine.requests(&turn) { try machine.failed(request.id, isFinal: true, &turn) }
 }
 
-/// Only Olm and the backup bring keys: those of Olm are their sender's, those of the backup a claim.
+/// Only Olm and the backup bring keys: those of Olm belong to their sender, those of the backup are a claim.
 private func checkThatNothingIsForged(by kind: UInt8, _ view: JSONView, _ turn: CryptoTurn) throws(BrokenClaim) {
     for case (let place, let state?) in turn.records.changes where place.kind == .inboundSession {
         let isOlm = kind == UInt8(ascii: "p") || view["type"]?.string == "m.room.encrypted"

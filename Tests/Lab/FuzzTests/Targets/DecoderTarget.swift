@@ -1,9 +1,10 @@
 import Foundation
 import JSONBytes
 
-/// Our decoder makes of a text what Foundation's makes of it, for types of any shape: the same value, or the same error.
+/// Our decoder and Foundation's agree on a text for types of any shape: the same value, or the same error.
 ///
-/// The bytes choose options and shape; the text is then made to fit and spoilt a little, or is what is left of the bytes.
+/// The bytes select options and a shape. The text is then generated to fit and slightly damaged, or taken from the
+/// remaining bytes.
 func fuzzDecoder(_ bytes: [UInt8]) throws(BrokenClaim) {
     var choices = Choices(bytes)
     var options = DecoderOptions(&choices)
@@ -16,7 +17,7 @@ func fuzzDecoder(_ bytes: [UInt8]) throws(BrokenClaim) {
     options.plan = Plan(shape)
     let ours = Outcome { try options.ours.decode(Shaped.self, from: text) }
 
-    // What both must agree on, and what our decoder's documentation takes out of that.
+    // The common ground of both, without the exceptions in our decoder's documentation.
     let members = JSONView(text).map { keys(in: $0) } ?? (unique: true, plain: true, wide: false)
     guard members.unique, members.plain else { return }
     switch (theirs, ours) {
@@ -27,7 +28,7 @@ func fuzzDecoder(_ bytes: [UInt8]) throws(BrokenClaim) {
     case (.error(let error), .value):
         try claim("what Foundation refuses is refused: \(error)", members.wide)
     case (.error(let theirs), .error(let ours)):
-        // Foundation reads a dictionary in any order, and so may find another of its errors.
+        // Foundation reads a dictionary in any order, so it may find another of its errors.
         guard isStrictJSON(text), !shape.hasDictionary, !members.wide else { return }
         try claim("the same error: \(theirs), \(ours)", theirs == ours)
     }
@@ -59,10 +60,10 @@ private enum Outcome {
     }
 }
 
-// MARK: Differences on purpose
+// MARK: Intentional differences
 
-/// Whether equal keys are nowhere in one object, in any strategy, and whether keys are nothing but ASCII. Also whether
-/// there is a number from 2⁵³ on that is more than digits: Foundation cuts off its fraction, or refuses its exponent.
+/// Returns whether no object has equal keys, in any strategy, and whether all keys are ASCII. Also returns whether any
+/// number from 2⁵³ on has more than digits: Foundation cuts off its fraction, or rejects its exponent.
 private func keys(in view: JSONView) -> (unique: Bool, plain: Bool, wide: Bool) {
     var (unique, plain, wide) = (true, true, false)
     var rest = [view]
@@ -80,7 +81,7 @@ private func keys(in view: JSONView) -> (unique: Bool, plain: Bool, wide: Bool) 
     return (unique, plain, wide)
 }
 
-/// Foundation takes more than JSON: other encodings, byte order marks, a comma behind the last element.
+/// Foundation accepts more than JSON: other encodings, byte order marks, a comma after the last element.
 private func isStrictJSON(_ text: [UInt8]) -> Bool {
     guard String(validating: text, as: UTF8.self) != nil, !text.starts(with: [0xEF, 0xBB, 0xBF]), !text.contains(0),
         (try? JSONSerialization.jsonObject(with: Data(text), options: .fragmentsAllowed)) != nil
@@ -101,7 +102,7 @@ private func isStrictJSON(_ text: [UInt8]) -> Bool {
 
 // MARK: Choices
 
-/// Decisions taken from bytes; all are 0 once there are none left.
+/// Decisions derived from bytes; all are 0 once the bytes are used up.
 private struct Choices {
     private let bytes: [UInt8]
     private var index = 0
@@ -149,7 +150,7 @@ private struct DecoderOptions {
         }
     }
 
-    /// Depends on what the path says.
+    /// A conversion that depends on the path.
     @Sendable private static func convert(_ path: [any CodingKey]) -> any CodingKey {
         let key = path.last?.stringValue ?? ""
         return Name(path.dropLast().contains { $0.stringValue == "b" } ? key + "x" : key)
@@ -221,7 +222,7 @@ private indirect enum Shape: Sendable {
     case leaf(Int)
     case list(Shape)
     case dictionary(Shape)
-    /// - Parameter way: How the member is asked for.
+    /// - Parameter way: The API that requests the member.
     case object([(name: String, way: Int, shape: Shape)])
     case row([(way: Int, shape: Shape)])
 
@@ -253,7 +254,7 @@ private indirect enum Shape: Sendable {
         }
     }
 
-    /// JSON that often fits.
+    /// Returns JSON that often fits.
     func text(_ choices: inout Choices) -> String {
         if choices.next(20) == 1 { return choices.of(["null", "[]", "{}", "0", #""""#, "true"]) }
         let blank = choices.of(["", "", "", "", " ", "\n\t"])
@@ -326,9 +327,9 @@ private func spoil(_ text: inout [UInt8], _ choices: inout Choices) {
 
 // MARK: Reading
 
-/// Tells ``Shaped`` what it is.
+/// Tells ``Shaped`` which shape to read.
 ///
-/// `@unchecked Sendable`: one call of one decoder uses it.
+/// `@unchecked Sendable`: a single call of one decoder uses it.
 private final class Plan: @unchecked Sendable {
     static let key = CodingUserInfoKey(rawValue: "plan")
     var shape: Shape
@@ -338,7 +339,7 @@ private final class Plan: @unchecked Sendable {
     }
 }
 
-/// Reads a value of the shape that the plan says, in the way that types with a decoder of their own do.
+/// Reads a value of the plan's shape, like types with a custom decoder.
 private struct Shaped: Decodable {
     var seen: String
 
@@ -425,7 +426,7 @@ private struct Shaped: Decodable {
     }
 }
 
-/// A text that is the same for equal values.
+/// Returns a text that is the same for equal values.
 private func describe(_ value: Any) -> String {
     let mirror = Mirror(reflecting: value)
     switch value {

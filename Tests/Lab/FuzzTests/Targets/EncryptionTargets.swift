@@ -3,19 +3,19 @@ import JSONBytes
 
 @testable import MatrixEncryption
 
-/// What the corpora were made with: each key is one byte, repeated. Its owner has its number.
+/// The keys behind the corpora: each key is one byte, repeated, and the number of its owner.
 enum KnownKeys {
     static let alice = account(1, 2)
     static let bob = account(3, 4, oneTimeKeys: [5])
     static let backup = pair(6)
-    /// Alice's in a room, from its beginning.
+    /// Alice's session in a room, from the beginning.
     static let outbound = known {
         OutboundGroupSession(
             key: try Ed25519KeyPair(seed: secret(7)), ratchet: MegolmRatchet(index: 0, parts: secret(8, count: 128)))
     }
     static let inbound = known { try InboundGroupSession(sessionKey: outbound.sessionKey) }
     static let storage = secret(9)
-    /// Bob's with Alice, who has sent once and been answered.
+    /// Bob's session with Alice, who has sent one message and received an answer.
     static let session = known {
         var (hers, account) = (
             try alice.outboundSession(
@@ -48,7 +48,7 @@ enum KnownKeys {
         }
     }
 
-    /// Nothing of it comes from the input.
+    /// Returns a value that does not depend on the input.
     static func known<Value>(_ make: () throws -> Value) -> Value {
         do {
             return try make()
@@ -58,7 +58,7 @@ enum KnownKeys {
     }
 }
 
-/// A message of Olm: what is refused changes nothing, and nothing is read twice.
+/// An Olm message. A rejected message changes nothing, and nothing is read twice.
 func fuzzOlm(_ bytes: [UInt8]) throws(BrokenClaim) {
     if let message = try? OlmPreKeyMessage(bytes) {
         var account = KnownKeys.bob
@@ -87,7 +87,7 @@ private func checkThatNothingIsReadTwice(_ message: OlmMessage, _ session: inout
     try claim("a refusal changes no session", session == before)
 }
 
-/// A message of Megolm, or a key of a session in either form.
+/// A Megolm message, or a session key in either form.
 func fuzzMegolm(_ bytes: [UInt8]) throws(BrokenClaim) {
     if let message = try? MegolmMessage(bytes) {
         var session = KnownKeys.inbound
@@ -109,7 +109,8 @@ func fuzzMegolm(_ bytes: [UInt8]) throws(BrokenClaim) {
     }
 }
 
-/// Signed objects of a homeserver: device keys, cross-signing keys, one-time keys, each taken for what it is alone.
+/// Signed objects from a homeserver: device keys, cross-signing keys, one-time keys. Each is accepted only as its own
+/// kind.
 func fuzzSignedKeys(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let view = JSONView(bytes) else { return }
     let user = view["user_id"]?.string ?? ""
@@ -157,7 +158,7 @@ func fuzzEncryptedFiles(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("a file does not describe itself", decryptor == nil)
 }
 
-/// A file of keys, or the JSON that is in one.
+/// A file of exported keys, or its JSON.
 func fuzzKeyExport(_ bytes: [UInt8]) throws(BrokenClaim) {
     if (try? KeyExport.json(of: bytes, passphrase: "fuzz", maximumRounds: 4)) != nil {
         let other = try? KeyExport.json(of: bytes, passphrase: "fuzzy", maximumRounds: 4)
@@ -169,7 +170,7 @@ func fuzzKeyExport(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("written and read again they are the same", again?.total == sessions.count && again?.sessions == sessions)
 }
 
-/// An entry of a backup, what is inside of one, or what the backup says of itself.
+/// An entry of a backup, its plaintext, or the description of the backup.
 func fuzzKeyBackup(_ bytes: [UInt8]) throws(BrokenClaim) {
     if let session = try? ExportedSession(SecretBytes(bytes)) {
         let again = try? ExportedSession(session.backupJSON, roomID: session.roomID, sessionID: session.sessionID)
@@ -195,7 +196,7 @@ private func opens(_ session: ExportedSession) -> Bool {
     (try? InboundGroupSession(exported: session.sessionKey))?.id.isExactly(session.sessionID) == true
 }
 
-/// Secrets and keys in account data, and what a user types.
+/// Secrets and keys in account data, and user input.
 func fuzzSecretStorage(_ bytes: [UInt8]) throws(BrokenClaim) {
     if let key = try? RecoveryKey.key(String(decoding: bytes, as: UTF8.self)) {
         try claim("written and read again it is the same", (try? RecoveryKey.key(RecoveryKey.text(of: key))) == key)
@@ -214,7 +215,7 @@ func fuzzSecretStorage(_ bytes: [UInt8]) throws(BrokenClaim) {
     }
 }
 
-/// A code that was scanned, or the content of any message of a verification.
+/// A scanned code, or the content of any verification message.
 func fuzzVerification(_ bytes: [UInt8]) throws(BrokenClaim) {
     if let code = try? VerificationQRCode(bytes) {
         try claim("written again it is the same", code.bytes == bytes)

@@ -3,11 +3,11 @@ import JSONBytes
 import PusherProtocol
 import Realtime
 
-/// A frame of a server, read the fast way and through Foundation: the same, or both refuse.
+/// A server's frame, read on the fast path and through Foundation: both agree, or both reject it.
 func fuzzFrames(_ bytes: [UInt8]) throws(BrokenClaim) {
-    // The WebSocket has refused text that is not UTF-8.
+    // The WebSocket has already rejected text that is not UTF-8.
     guard String(validating: bytes, as: UTF8.self) != nil else { return }
-    // In the middle of what a read brought, as usual.
+    // In the middle of a read, as usual.
     let read = Array("}}".utf8) + bytes + Array("{\"\\".utf8)
     let frame = read[2..<2 + bytes.count]
     let fast = parsed { () throws(MalformedFrame) in try FrameParser.parse(read, frame.indices) }
@@ -21,13 +21,13 @@ func fuzzFrames(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("the key is the name", fast.nameKey == ByteKey(fast.eventName))
     try recogniseByHead(fast, Array(bytes))
     if let data = general.data, !JSONView.isJSON(data) {
-        // Only a string may hold what is not JSON.
+        // Only a string may contain invalid JSON.
         try claim("data is a string or JSON", (JSON.object(String(decoding: frame, as: UTF8.self))?["data"]) is String)
     }
 }
 
-/// Frames that are taken for events because they begin like one are what a parser makes of them: the frame itself, and
-/// what stands behind a line's end in it with the same beginning.
+/// Frames recognised as events by their beginning match the parser's results: the frame itself, and the text after a
+/// line break in it with the same beginning.
 private func recogniseByHead(_ event: RealtimeEvent, _ frame: [UInt8]) throws(BrokenClaim) {
     let channel = EventRouter.ChannelID(number: 1)
     guard let head = EventHead(of: event, on: channel) else { return }
@@ -57,7 +57,7 @@ private func parsed(_ parse: () throws(MalformedFrame) -> RealtimeEvent) -> Real
     }
 }
 
-/// Byte for byte: strings that only look the same are equal to Swift.
+/// Compares byte for byte: Swift also considers canonically equivalent strings equal.
 func isIdentical(_ lhs: String?, _ rhs: String?) -> Bool {
     lhs.map { Array($0.utf8) } == rhs.map { Array($0.utf8) }
 }

@@ -1,6 +1,6 @@
 @testable import Transport
 
-/// A server's answer to the handshake. The first byte says how it is cut into reads.
+/// A server's answer to the handshake. The first byte determines the split into reads.
 func fuzzHandshake(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let seed = bytes.first else { return }
     let answer = Array(bytes.dropFirst())
@@ -14,8 +14,8 @@ func fuzzHandshake(_ bytes: [UInt8]) throws(BrokenClaim) {
     }
 }
 
-/// It has asked, and waits for the answer.
-/// Only compression would share anything between copies, and there is none: hence `nonisolated(unsafe)`.
+/// A machine that has sent its request and waits for the answer. Copies would share only compression, and there is
+/// none: hence `nonisolated(unsafe)`.
 nonisolated(unsafe) private let askingMachine: WebSocketMachine? = {
     var random = Zeros()
     let request = WebSocketRequest(
@@ -40,7 +40,7 @@ private struct Handshaken: Equatable {
             turn += 1
             let received = machine.receive(Array(chunk), using: &random)
             isOpened = received.isOpened
-            // What follows the head in the same read is about frames.
+            // Data after the head in the same read concerns frames.
             if !isOpened { end = received.end?.error }
             let taken = answer.count - rest.count
             try claim(

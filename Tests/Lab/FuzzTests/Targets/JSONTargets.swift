@@ -3,7 +3,7 @@ import JSONBytes
 import PusherProtocol
 import Realtime
 
-/// The inside of a JSON string that our scanner finds well-formed is what Foundation makes of it.
+/// For a JSON string that our scanner finds well-formed, the scanner and Foundation agree on the content.
 func fuzzJSONStrings(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard String(validating: bytes, as: UTF8.self) != nil, isInside(bytes) else { return }
     let quoted = Data([UInt8(ascii: "\"")] + bytes + [UInt8(ascii: "\"")])
@@ -16,7 +16,7 @@ func fuzzJSONStrings(_ bytes: [UInt8]) throws(BrokenClaim) {
     }
 }
 
-/// Whether it could stand between quotes, by the rules of the scanner.
+/// Whether the bytes could stand between quotes, by the scanner's rules.
 private func isInside(_ bytes: [UInt8]) -> Bool {
     bytes.withUnsafeBufferPointer { buffer in
         var index = 0
@@ -94,7 +94,7 @@ private func check(_ failure: AuthFailure) throws(BrokenClaim) {
     try claim("a reason holds nothing of the body", reasons.contains(failure.reason))
 }
 
-/// Data of an encrypted event; the same bytes are encrypted and opened again.
+/// Data of an encrypted event; the same bytes are also encrypted and decrypted.
 func fuzzEncryption(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let key = ChannelKey(base64: "jLl7T7Vic8zzeBQOhI8a5zJ4iMwqc2omg0xT37NC5hs="),
         let other = ChannelKey([UInt8](repeating: 8, count: SecretBox.keySize))
@@ -104,7 +104,7 @@ func fuzzEncryption(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("what was encrypted opens", isIdentical(try? key.decrypt(sealed), text))
     try claim("another key does not open it", (try? other.decrypt(sealed)) == nil)
     if (try? key.decrypt(text)) != nil {
-        // The corpus holds a box of this key.
+        // The corpus contains a box with this key.
         try claim("no two keys open a box", (try? other.decrypt(text)) == nil)
     }
 }

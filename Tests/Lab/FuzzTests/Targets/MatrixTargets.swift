@@ -2,7 +2,7 @@ import Foundation
 import JSONBytes
 import MatrixProtocol
 
-/// What our reader makes of a JSON value is what Foundation makes of it, where both accept it.
+/// Our reader and Foundation agree on a JSON value that both accept.
 func fuzzMatrixJSON(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let view = JSONView(bytes),
         let theirs = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
@@ -14,13 +14,13 @@ private func agree(_ view: JSONView, _ theirs: Any) throws(BrokenClaim) {
     if let text = theirs as? String {
         if let own = view.string { try claim("same text", Array(own.utf8) == Array(text.utf8)) }
     } else if let list = theirs as? [Any] {
-        guard let own = view.array else { return }  // Foundation takes more than JSON: `[2,,]`
+        guard let own = view.array else { return }  // Foundation accepts more than JSON: `[2,,]`
         try claim("as many elements", own.count == list.count)
         for (one, other) in zip(own, list) { try agree(one, other) }
     } else if let object = theirs as? [String: Any] {
         try claim("an object is one", view.isObject)
         let members = view.members
-        // Of equal keys each reader may choose another.
+        // With equal keys, each reader may choose a different one.
         guard Set(members.map(\.key)).count == members.count, members.count == object.count else { return }
         for (key, value) in members {
             guard let other = object[key] else { throw BrokenClaim(description: "the same keys") }
@@ -32,7 +32,7 @@ private func agree(_ view: JSONView, _ theirs: Any) throws(BrokenClaim) {
     }
 }
 
-/// An answer to a sync is taken apart without harm, and its events say of themselves what is in them.
+/// A sync answer is parsed without harm, and its events report their actual content.
 func fuzzMatrixSync(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let response = try? SyncResponse(bytes) else { return }
     for section in response.joined + response.left {

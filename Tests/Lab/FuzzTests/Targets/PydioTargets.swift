@@ -1,7 +1,7 @@
 import PydioProtocol
 import Transport
 
-/// Answers of a Pydio server, whatever they say that they are.
+/// Answers from a Pydio server, of any declared kind.
 func fuzzPydioAnswers(_ bytes: [UInt8]) throws(BrokenClaim) {
     let types = ["text/xml", "application/xml; charset=UTF-8", "text/html", "text/plain", "application/json", ""]
     guard let first = bytes.first else { return }
@@ -22,7 +22,7 @@ func fuzzPydioAnswers(_ bytes: [UInt8]) throws(BrokenClaim) {
     }
 }
 
-/// A document that is read survives being written, and its messages are taken out of it, in one frame or in two.
+/// A document survives a round trip, and its messages are extracted from one frame or two.
 func fuzzPydioDocuments(_ bytes: [UInt8]) throws(BrokenClaim) {
     var limits = XMLLimits()
     limits.depth = 16

@@ -3,8 +3,8 @@ import PusherProtocol
 
 @testable import PusherMockServer
 
-/// A request of the HTTP API: method and target in the first line, then the body. It is checked as it comes, and again
-/// signed by us: then only what it asks for is wrong or right.
+/// An HTTP API request: method and target in the first line, then the body. It is checked as received, and again signed
+/// by us; then only its content is right or wrong.
 func fuzzHTTPAPI(_ bytes: [UInt8]) throws(BrokenClaim) {
     let parts = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
     let line = parts[0].split(separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false)
@@ -57,7 +57,7 @@ private func signed(
     return RequestTarget(path: request.target.path, query: query)
 }
 
-/// A text frame of a client of the mock server.
+/// A text frame from a client of the mock server.
 func fuzzClientFrames(_ bytes: [UInt8]) throws(BrokenClaim) {
     let text = String(decoding: bytes, as: UTF8.self)
     if let message = try? ClientMessage(parsing: text), case .clientEvent(let event) = message {

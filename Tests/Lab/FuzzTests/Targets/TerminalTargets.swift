@@ -3,7 +3,7 @@ import TerminalUI
 
 private let ctrlC: UInt8 = 3
 
-/// What a terminal sends. The first byte says into what pieces the others are cut.
+/// Input from a terminal. The first byte determines the split of the rest into pieces.
 func fuzzTerminalInput(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let size = bytes.first.map({ Int($0 % 7) + 1 }) else { return }
     let rest = Array(bytes.dropFirst())
@@ -13,7 +13,7 @@ func fuzzTerminalInput(_ bytes: [UInt8]) throws(BrokenClaim) {
     var start = 0
     while start < rest.count {
         var end = min(start + size, rest.count)
-        // Only what ends a piece within a paste was pressed.
+        // Within a paste, only a key at the end of a piece counts as pressed.
         while end < rest.count, rest[end - 1] == ctrlC { end += 1 }
         pieces += cut.parse(rest[start..<end])
         start = end
@@ -39,7 +39,7 @@ private func joined(_ inputs: [TerminalInput]) -> [TerminalInput] {
     }
 }
 
-/// Text of strangers on its way to a screen. The first byte says how wide that is.
+/// Text from strangers for a screen. The first byte is the screen's width.
 func fuzzScreenText(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let columns = bytes.first.map({ Int($0 % 80) + 1 }) else { return }
     let text = String(decoding: bytes.dropFirst(), as: UTF8.self)
@@ -65,14 +65,14 @@ func fuzzPNG(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("an image has a bound", image.pixels.count <= PNG.maximumBytes)
 }
 
-/// With the trait `JPEGImages` also what libjpeg-turbo reads, and Exif data.
+/// JPEG images. With the trait `JPEGImages`, also libjpeg-turbo's result and Exif data.
 func fuzzJPEG(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let image = TerminalImage(file: bytes) else { return }
     try claim("an image has its pixels", image.pixels.count == 4 * image.width * image.height)
     try claim("an image has a bound", image.pixels.count <= PNG.maximumBytes)
 }
 
-/// HTML of messages.
+/// HTML in messages.
 func fuzzHTML(_ bytes: [UInt8]) throws(BrokenClaim) {
     let html = String(decoding: bytes, as: UTF8.self)
     var size = 0

@@ -1,6 +1,6 @@
 @testable import Transport
 
-/// The first byte says how large messages may be, the second how the rest is cut into reads.
+/// The first byte selects the maximum message size, the second the split of the rest into reads.
 func fuzzWebSocket(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard bytes.count > 2 else { return }
     let (limit, machine) = openMachines[Int(bytes[0]) % openMachines.count]
@@ -17,8 +17,8 @@ func fuzzWebSocket(_ bytes: [UInt8]) throws(BrokenClaim) {
     }
 }
 
-/// Past the handshake, with the largest message that each allows.
-/// Only compression would share anything between copies, and there is none: hence `nonisolated(unsafe)`.
+/// Machines after the handshake, by maximum message size. Copies would share only compression, and there is none: hence
+/// `nonisolated(unsafe)`.
 nonisolated(unsafe) private let openMachines: [(limit: Int, machine: WebSocketMachine)] = [0, 5, 125, 1000].flatMap {
     limit in
     [.close, .discard].compactMap { (oversized: WebSocketRequest.OversizedMessages) in
@@ -32,7 +32,7 @@ nonisolated(unsafe) private let openMachines: [(limit: Int, machine: WebSocketMa
     }
 }
 
-/// What a machine makes of a stream.
+/// A machine's result for a stream.
 private struct Decoded: Equatable {
     private(set) var messages: [WebSocketMessage] = []
     private(set) var output: [UInt8] = []
@@ -82,7 +82,7 @@ private struct Decoded: Equatable {
     }
 }
 
-/// Sizes of 1 to 16, the same for the same seed.
+/// Returns sizes of 1 to 16, the same for the same seed.
 func chunkSizes(seed: UInt8) -> [Int] {
     var value = UInt32(seed) &+ 1
     return (0..<16).map { _ in
@@ -91,9 +91,10 @@ func chunkSizes(seed: UInt8) -> [Int] {
     }
 }
 
-/// No randomness, so that two runs give the same.
+/// A generator without randomness, so that two runs give the same result.
 struct Zeros: RandomNumberGenerator {
-    // Without anything in it, those of several threads may have one address, which ThreadSanitizer takes for a race.
+    // Without a stored property, instances in several threads may share an address, which ThreadSanitizer reports as a
+    // race.
     private let zero: UInt64 = 0
 
     mutating func next() -> UInt64 { zero }
