@@ -3,10 +3,6 @@ import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
 
-#if !MockServer
-    #error("PusherMockServer needs the package trait MockServer, which is on by default")
-#endif
-
 /// A Pusher Channels server for tests and development, in this process.
 ///
 ///     let server = try await PusherMockServer.start()

@@ -3,10 +3,6 @@ import GRDB
 import PydioProtocol
 import PydioSDK
 
-#if !SQLiteStores
-    #error("PydioSync needs the package trait SQLiteStores, which is on by default")
-#endif
-
 /// The record to keep if a step has taken effect, which a killed process cannot store.
 struct SyncExpectation: Hashable, Sendable {
     /// The node that the step creates.

@@ -1,10 +1,6 @@
 package import ArgumentParser
 import Foundation
 
-#if !CommandLineTool
-    #error("pusher-cli needs the package trait CommandLineTool, which is on by default")
-#endif
-
 /// A command that runs until a signal ends it, or that shuts down cleanly on a signal. It watches for signals itself.
 package protocol EndedBySignal: ParsableCommand {
     /// Whether this applies to the given arguments. The default is true.

@@ -1,9 +1,5 @@
 import GRDB
 
-#if !SQLiteStores
-    #error("MatrixSDK needs the package trait SQLiteStores, which is on by default")
-#endif
-
 /// The tables of a file store. Released versions are never changed, only migrated.
 enum StoreSchema {
     static let migrator: DatabaseMigrator = {
