@@ -81,9 +81,7 @@ let pusher = Room(
             "PusherSwiftTests",
             [
                 "PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport", "PusherProtocolTestSupport",
-                swiftLog,
-            ] + [
-                serviceLifecycle("ServiceLifecycle"), serviceLifecycle("ServiceLifecycleTestKit"),
+                swiftLog, serviceLifecycle("ServiceLifecycle"), serviceLifecycle("ServiceLifecycleTestKit"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
         suites(
@@ -299,8 +297,7 @@ let command = Room(
                 "pusher-cli", "CommandKit", "PusherCommands", "MatrixCommands", "PydioCommands", "RelayCommands",
                 "PusherMockServer", "PusherHTTP", "PusherProtocolTestSupport", "MatrixSDK", "MatrixProtocol",
                 "MatrixEncryption", "MatrixTestSupport", "EncryptionTestSupport", "TerminalUI", "PydioSDK",
-                "PydioTestSupport",
-                "RelayTestSupport", "EventRelay", "RelayProtocol", argumentParser,
+                "PydioTestSupport", "RelayTestSupport", "EventRelay", "RelayProtocol", argumentParser,
             ]),
         // Programs written for older versions of the library, as they are: in Swift 5 mode.
         .testTarget(
@@ -382,10 +379,12 @@ let package = Package(
             description: "Calls of the HTTP API are spans of swift-distributed-tracing."),
         .trait(
             name: "MockServerTLS",
-            description: "The mock server speaks TLS, by BoringSSL, which takes minutes to build."),
+            description: "The mock server speaks TLS, by BoringSSL, which takes minutes to build.",
+            enabledTraits: ["MockServer"]),
         .trait(
             name: "NATSRelay",
-            description: "pusher-cli has relay, consume and publish-from, and needs libnats."),
+            description: "pusher-cli has relay, consume and publish-from, and needs libnats.",
+            enabledTraits: ["CommandLineTool"]),
         .trait(
             name: "JPEGImages",
             description: "TerminalUI and pusher-cli matrix chat show JPEG images, and need libjpeg-turbo."),
