@@ -190,7 +190,7 @@ struct MatrixTrustTests {
         let listen = try scene.scene.run(["matrix", "listen", "--json"])
         #expect(await listen.waitFor { $0.contains { $0.contains(#""to":"running""#) } })
         listen.signal(SIGSTOP)
-        defer { listen.signal(SIGCONT) }
+        defer { listen.signal(SIGKILL) }
         let invite = try await scene.scene.matrix("invite", "!r:s", "@e:s")
         #expect(invite.status == 0)
         #expect(invite.run.errors.first?.contains("without the keys of earlier messages") == true)

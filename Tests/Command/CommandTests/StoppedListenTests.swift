@@ -28,7 +28,7 @@ struct StoppedListenTests {
     @Test func sendSaysWhoHasTheKeys_andSendsNothing() async throws {
         let (scene, listen) = try await scene()
         listen.signal(SIGSTOP)
-        defer { listen.signal(SIGCONT) }
+        defer { listen.signal(SIGKILL) }
         let send = try await scene.matrix("send", "!r:hs", "hi")
         #expect(send.status == 69)
         expect("nothing was done", in: send.run.errors, of: listen)
@@ -37,7 +37,7 @@ struct StoppedListenTests {
 
     @Test func sendDoesNotWaitForAProcessThatIsStoppedMeanwhile() async throws {
         let (scene, listen) = try await scene()
-        defer { listen.signal(SIGCONT) }
+        defer { listen.signal(SIGKILL) }
         scene.server.on("GET", "v3/rooms/*/members") { _ in
             listen.signal(SIGSTOP)
             return .silence
