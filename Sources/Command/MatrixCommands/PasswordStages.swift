@@ -4,7 +4,7 @@ import MatrixSDK
 extension MXInteractiveStep {
     /// Continues with the user's password, read once, if the homeserver requires it.
     ///
-    /// - Parameter consequence: What has not been done if it cannot continue.
+    /// - Parameter consequence: The work left undone if it cannot continue.
     func completed(
         withPasswordOf user: String, orElse consequence: String,
         _ ask: () throws(CommandFailure) -> String

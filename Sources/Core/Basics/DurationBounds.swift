@@ -8,7 +8,7 @@ extension Duration {
 
     /// Returns any number of seconds, limited to the range from zero to ``never``. Infinity becomes ``never``.
     ///
-    /// - Returns: Nil for NaN.
+    /// - Returns: `nil` for NaN.
     package static func bounded(seconds: Double) -> Duration? {
         guard !seconds.isNaN else { return nil }
         guard seconds < 3_155_760_000 else { return never }

@@ -27,7 +27,8 @@ package struct SerialInbox<Element> {
         return !isBeingEmptied
     }
 
-    /// - Returns: The next element. Nil is the end: whoever adds an element after that must call ``begin()``.
+    /// - Returns: The next element, or `nil` at the end. After that, the caller that adds an element must call
+    ///   ``begin()``.
     package mutating func next() -> Element? {
         isBeingEmptied = !waiting.isEmpty
         return waiting.popFirst()

@@ -217,7 +217,7 @@ struct EventBufferTests {
         #expect(buffer.count == 0)
     }
 
-    // MARK: What the buffer keeps
+    // MARK: Kept elements
 
     /// An application's value that uses its buffer when it is released.
     private final class Value: Sendable {

@@ -9,7 +9,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What a homeserver can do to the data that it stores for the user, backups and recovery, and how the whole client
+/// Attacks of a homeserver on the data that it stores for the user, backups and recovery, and how the whole client
 /// reacts.
 @Suite(.overSockets)
 struct BackupAttackTests {

@@ -3,7 +3,7 @@ import MatrixSDK
 import MatrixSessionTestSupport
 import Testing
 
-/// What an answer that begins after the stored position reports.
+/// Reports about an answer that begins after the stored position.
 @Suite struct CatchUpModelTests {
     private static let leaving = Sync.member("@a:s", "leave", id: "$leave")
 

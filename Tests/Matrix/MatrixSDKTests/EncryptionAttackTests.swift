@@ -9,7 +9,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What a homeserver can do to keys, devices and identities, and how the whole client reacts.
+/// Attacks of a homeserver on keys, devices and identities, and how the whole client reacts.
 @Suite(.overSockets)
 struct EncryptionAttackTests {
     private let bob: @Sendable (LyingHomeserver.World) -> TestDevice = { $0.bob }

@@ -9,7 +9,7 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
-/// What a homeserver can do to events of rooms and messages to devices, and how the whole client reacts.
+/// Attacks of a homeserver on events of rooms and messages to devices, and how the whole client reacts.
 @Suite(.overSockets)
 struct ForgedEventTests {
     // MARK: Events of rooms
@@ -28,7 +28,7 @@ struct ForgedEventTests {
         }
         let causes: [MXDecryptionError] = [.replay, .senderMismatch, .unknownSession, .forbiddenContent]
         for (id, cause) in zip(copies, causes) { #expect(await scene.hears(id, cause), "\(id)") }
-        // The same event is not delivered twice, and stays readable.
+        // The event is delivered once, and stays readable.
         try scene.home.with { world in _ = world.tell(real) }
         try await scene.isUpToDate()
         #expect(try scene.room.storedEvent(real.eventId)?.body == "only once")

@@ -60,7 +60,7 @@ import Testing
 }
 
 extension ModelScript {
-    /// What the store would return after a restart.
+    /// The content of the store after a restart.
     fileprivate func reopened() throws -> MXStoredSession {
         var session = MXStoredSession()
         session.summaries = model.rooms.values.map(\.summary)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import MatrixEncryption
 
-/// What a homeserver can do while two users verify each other, and how the whole client reacts.
+/// Attacks of a homeserver while two users verify each other, and how the whole client reacts.
 @Suite(.overSockets)
 struct VerificationAttackTests {
     private typealias State = MXKeyVerification.State

@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 import Transport
 
-/// What a reader of the log learns, and what a server can inject.
+/// Secrets in logs, and text that a server injects into them.
 @Suite(.overSockets)
 struct LogTests {
     private static let secret = "s3cret-s3cret"

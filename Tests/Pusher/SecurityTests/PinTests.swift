@@ -225,7 +225,7 @@ struct PinTests {
 }
 
 struct PublicKeyPinOfCertificateTests {
-    /// The same result as `openssl pkey -pubin -outform der | openssl dgst -sha256`.
+    /// The result of `openssl pkey -pubin -outform der | openssl dgst -sha256`.
     @Test func itIsReadFromACertificate() async throws {
         let authority = try await CertificateAuthority()
         let leaf = try await authority.makeSelfSigned("IP:127.0.0.1")

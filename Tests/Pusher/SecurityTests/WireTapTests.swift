@@ -7,7 +7,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// What is shown of the wire, and what is hidden.
+/// Wire logs, and the secrets that they hide.
 @Suite(.overSockets)
 struct WireTapTests {
     private static let masterKey = Data((0..<32).map { UInt8($0) }).base64EncodedString()

@@ -239,7 +239,7 @@ struct AdministrationTests {
             scene.server.configure { $0.missingSubActions = ["user_set_lock"] }
             let error = await failure { try await scene.client.setLocked(true, user: "bob") }
             #expect(error?.code == .unsupportedOperation)
-            // The result is as requested, whoever made the change.
+            // The result is as requested, no matter who made the change.
             try await scene.client.setLocked(false, user: "bob")
         }
     }

@@ -155,7 +155,7 @@ struct PusherSchedule: Schedule {
 }
 
 extension PusherSchedule.Happening {
-    /// The same event on another channel.
+    /// A copy of the event on another channel.
     fileprivate func on(_ channel: Int) -> Self {
         switch self {
         case .call(let call): .call(call.on(channel))

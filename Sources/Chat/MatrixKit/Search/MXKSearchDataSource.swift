@@ -154,7 +154,7 @@ open class MXKSearchDataSource: MXKDataSource {
             highlights = page.highlights
             serverError = nil
         case .failure(let error):
-            // The same page can be requested again.
+            // The page can be requested again.
             serverError = error
             NotificationCenter.default.postMXKError(error, userId: session.myUserId)
         }

@@ -24,7 +24,7 @@ final class CurlMulti {
 
     private struct Transfer {
         let onDone: @NetworkActor (CURLcode) -> Void
-        /// Nil if it opens no connection.
+        /// `nil` if it opens no connection.
         var shares: AddressShares?
     }
 

@@ -3,7 +3,8 @@ import CLibcurl
 package import Transport
 
 extension HTTPClient {
-    /// Returns the certificate that a server presents, in PEM form, whoever issued it. Sends nothing but the handshake.
+    /// Returns the certificate that a server presents, in PEM form, without checking its issuer. Sends only the
+    /// handshake.
     package static func certificate(
         of url: String, options: NetworkOptions, timeout: Duration
     ) async throws(TransportError) -> String {

@@ -27,7 +27,7 @@ struct ArrayContainer: UnkeyedDecodingContainer {
         return value
     }
 
-    /// Nil for null and after the last element.
+    /// `nil` for null and after the last element.
     @inline(__always)
     private mutating func takeIfPresent<Value>(_ body: (UInt32) throws -> Value) throws -> Value? {
         guard position < length else {

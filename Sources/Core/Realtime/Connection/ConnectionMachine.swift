@@ -35,7 +35,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// What to do when a transport ends.
+    /// The reaction to the end of a transport.
     package enum Disposition: Hashable, Sendable {
         case backOff(atLeast: Duration)
         case retryImmediately

@@ -6,7 +6,7 @@ import Synchronization
 package final class Route: Sendable {
     private let version: Int
     private let channel: EventRouter.ChannelID?
-    /// Nil for a route of a single event without bindings to its name.
+    /// `nil` for a route of a single event without bindings to its name.
     private let name: ByteKey?
     package let global: [EventRouter.Binding]
     package let bound: [EventRouter.Binding]

@@ -6,7 +6,7 @@ struct Observers<Notice: Sendable>: Sendable {
     /// Observers of a channel get only notices that concern it, and end with it.
     struct Observer: Sendable {
         let id: ID
-        /// Nil for an observer that only needs to know the end.
+        /// `nil` for an observer that only needs to know the end.
         let onNotice: (@Sendable (Notice) -> Void)?
         let onEnd: @Sendable () -> Void
     }

@@ -143,7 +143,7 @@ package struct HTTPProgress: Hashable, Sendable {
     package var received: Int64 = 0
     /// For a part of a file, the size of the existing file.
     package var receivedBefore: Int64 = 0
-    /// Nil if the server did not send it.
+    /// `nil` if the server did not send it.
     package var totalToReceive: Int64?
 
     package init() {}

@@ -5,7 +5,7 @@ package struct PathSegment: Hashable, Sendable {
     /// The escaped text, to be placed between two slashes.
     package let escaped: String
 
-    /// - Returns: Nil for a text that no server receives unchanged: empty, `.` and `..`, which libraries, proxies and
+    /// - Returns: `nil` for a text that no server receives unchanged: empty, `.` and `..`, which libraries, proxies and
     ///   servers resolve, whatever was signed.
     package init?(_ text: String) {
         guard !text.isEmpty, text != ".", text != ".." else { return nil }

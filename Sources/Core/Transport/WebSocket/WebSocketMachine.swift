@@ -35,7 +35,7 @@ package struct WebSocketMachine {
 
     private var state: State
     private var decoder: FrameDecoder
-    /// Nil if messages are sent uncompressed.
+    /// `nil` if messages are sent uncompressed.
     private var deflater: Deflater?
     private var output: [UInt8] = []
     /// Whether earlier output is still waiting for the peer to read.

@@ -1,6 +1,6 @@
 /// A request for a WebSocket connection (RFC 6455), with its limits.
 package struct WebSocketRequest: Sendable {
-    /// What to do with a message that is larger than allowed.
+    /// The treatment of a message that is larger than allowed.
     package enum OversizedMessages: Hashable, Sendable {
         /// Close with 1009 (RFC 6455, section 7.4.1).
         case close

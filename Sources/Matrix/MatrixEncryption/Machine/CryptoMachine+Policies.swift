@@ -1,4 +1,4 @@
-/// Who receives keys (Documentation/Rules/encryption.md, "Sharing policies"). The user's choice is stored.
+/// The rules for sharing keys (Documentation/Rules/encryption.md, "Sharing policies"). The user's choice is stored.
 extension CryptoMachine {
     private static let policySetting = "policy"
 

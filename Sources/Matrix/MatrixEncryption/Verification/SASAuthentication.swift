@@ -4,7 +4,7 @@ package import JSONBytes
 /// The methods for computing the codes with which each side, after the comparison, proves its keys.
 package enum SASCodeMethod: String, Sendable, CaseIterable {
     case v2 = "hkdf-hmac-sha256.v2"
-    /// The same codes in a broken base64 that was never corrected, for peers that support nothing else.
+    /// These codes in a broken base64 that was never corrected, for peers that support nothing else.
     case v1 = "hkdf-hmac-sha256"
 }
 

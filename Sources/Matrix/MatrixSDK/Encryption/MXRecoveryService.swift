@@ -113,7 +113,7 @@ public final class MXRecoveryService: Sendable {
         } catch {
             throw MatrixError(.invalidArgument, "nothing was recovered: \(Self.reason(error))")
         }
-        // What the secrets belong to must be known in order to check them.
+        // Checking the secrets requires the keys and backup that they belong to.
         try await core.downloadKeys(of: [core.userId], isForced: true)
         try await MXKeyBackup(core).refreshState()
         let (taken, refused) = try core.cryptoCommand { machine, turn in

@@ -6,7 +6,7 @@ extension StoredAccount {
     var encrypts: Bool { opened { $0.crypto != nil } ?? false }
 
     enum Encryption: Sendable {
-        /// Encrypts if the device has keys: the homeserver sends the keys of others only once, to whoever syncs.
+        /// Encrypts if the device has keys: the homeserver sends the keys of others only once, with a sync.
         case ifBegun
         /// Encrypts, generating keys if the device has none.
         ///

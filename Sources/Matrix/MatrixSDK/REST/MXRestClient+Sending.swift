@@ -81,7 +81,7 @@ extension MXRestClient {
     ///
     /// - Parameters:
     ///   - threadId: The root of the thread to send it to.
-    ///   - formattedText: The same text as HTML.
+    ///   - formattedText: The text as HTML.
     /// - Returns: The event's id.
     public func sendTextMessage(
         toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
@@ -96,7 +96,7 @@ extension MXRestClient {
     ///
     /// - Parameters:
     ///   - threadId: The root of the thread to send it to.
-    ///   - formattedText: The same text as HTML.
+    ///   - formattedText: The text as HTML.
     /// - Returns: The event's id.
     public func sendEmote(
         toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
@@ -111,7 +111,7 @@ extension MXRestClient {
     ///
     /// - Parameters:
     ///   - threadId: The root of the thread to send it to.
-    ///   - formattedText: The same text as HTML.
+    ///   - formattedText: The text as HTML.
     /// - Returns: The event's id.
     public func sendNotice(
         toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
@@ -131,7 +131,7 @@ extension MXRestClient {
     ///
     /// - Parameters:
     ///   - eventId: The original message, not an edit of it.
-    ///   - formattedText: The same text as HTML.
+    ///   - formattedText: The text as HTML.
     /// - Returns: The id of the edit.
     public func sendEdit(
         ofEvent eventId: String, inRoom roomId: String, text: String, formattedText: String? = nil,
@@ -143,7 +143,7 @@ extension MXRestClient {
 
     /// Replies to a message, in its thread if it has one, and mentions its sender.
     ///
-    /// - Parameter formattedText: The same text as HTML.
+    /// - Parameter formattedText: The text as HTML.
     /// - Returns: The event's id.
     public func sendReply(
         to event: MXEvent, inRoom roomId: String, text: String, formattedText: String? = nil,

@@ -49,7 +49,7 @@ extension MXRoom {
     /// Sends a text message.
     ///
     /// - Parameters:
-    ///   - formattedText: The same text as HTML.
+    ///   - formattedText: The text as HTML.
     ///   - threadId: The root of the thread to send it to.
     ///   - replaces: One of the user's messages to replace.
     /// - Returns: The event's id.

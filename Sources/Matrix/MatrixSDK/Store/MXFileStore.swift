@@ -84,8 +84,8 @@ public final class MXFileStore: MXStore {
         return FileManager.default.fileExists(atPath: folder.database)
     }
 
-    /// What was lost and what was rescued if the database was damaged when the store was last opened; `nil` if it was
-    /// sound.
+    /// A report of the lost and rescued data if the database was damaged when the store was last opened; `nil` if it
+    /// was sound.
     package var damageReport: String? { lastDamage.withLock { $0 } }
 
     // MARK: Opening

@@ -33,7 +33,7 @@ struct CrossOriginAccess {
         return fields
     }
 
-    /// Returns the answer to a preflight request; `nil` if this is none.
+    /// Returns the answer to a preflight request; `nil` if this is a different request.
     func preflightAnswer(to request: APIRequest) -> APIResponse? {
         guard !isOff, request.method == "OPTIONS", request.headers["access-control-request-method"] != nil else {
             return nil

@@ -16,7 +16,7 @@ final class ConsumerReader {
     private nonisolated let includesGaps: Bool
     private nonisolated let take: Take
     private nonisolated let onEnd: @Sendable () -> Void
-    /// Nil without a group, and so without acks.
+    /// `nil` without a group, and so without acks.
     private nonisolated let deadLetters: DeadLetters?
     /// Nil before the start, and after the end.
     private var reader: PullReader?
@@ -133,7 +133,7 @@ final class ConsumerReader {
         }
     }
 
-    /// - Returns: Nil if it contains nothing to deliver.
+    /// - Returns: `nil` if it contains nothing to deliver.
     private func read(_ delivery: Delivery) -> ReceivedEvent? {
         let receipt = DeliveryReceipt(core.connection, subject: hasAcks ? delivery.message.reply : nil)
         let message: RelayMessage

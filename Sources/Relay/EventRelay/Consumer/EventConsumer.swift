@@ -4,7 +4,7 @@ public import Realtime
 
 /// A binding returned by ``EventConsumer/bind(_:_:)``, for ``EventConsumer/unbind(_:)``.
 public struct EventConsumerBinding: Hashable, Sendable {
-    /// Nil if no more events will arrive.
+    /// `nil` if no more events will arrive.
     let id: EventRouter.BindingID?
     /// Nil for all channels.
     let channel: EventRouter.ChannelID?

@@ -17,7 +17,7 @@ public struct EventConsumerOptions: Sendable {
         case time(Date)
     }
 
-    /// What to do with a message that cannot be read. It is reported once in either case.
+    /// The treatment of a message that cannot be read. It is reported once in either case.
     @nonexhaustive
     public enum Undecodable: Hashable, Sendable {
         /// Store it under a separate subject; see ``EventConsumerOptions/deadLetterPrefix``.
@@ -26,7 +26,7 @@ public struct EventConsumerOptions: Sendable {
         case terminate
     }
 
-    /// What to do with an event that an old owner of its channel wrote when there was already a new one.
+    /// The treatment of an event that an old owner of its channel wrote when there was already a new one.
     @nonexhaustive
     public enum Late: Hashable, Sendable {
         /// Count it: ``EventConsumer/lateEventCount``.
@@ -66,9 +66,9 @@ public struct EventConsumerOptions: Sendable {
     /// The prefix of dead letters, which are published as `<prefix>.<group>.<subject>`. A stream must accept these
     /// subjects.
     public var deadLetterPrefix = "dead"
-    /// What to do with messages that cannot be read.
+    /// The treatment of messages that cannot be read.
     public var undecodable = Undecodable.deadLetter
-    /// What to do with events of an old owner.
+    /// The treatment of events of an old owner.
     public var late = Late.drop
     /// Where bindings are called.
     public var callbackQueue = EventCallbackQueue.own

@@ -45,7 +45,7 @@ extension RelaySource {
     /// False by default.
     public var hasHistory: Bool { false }
 
-    /// Nil by default.
+    /// `nil` by default.
     public var completeTime: Date? { nil }
 
     /// True by default.

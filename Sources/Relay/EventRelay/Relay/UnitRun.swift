@@ -16,7 +16,7 @@ struct UnitRun: Sendable {
     /// The IDs of stored events that arrive again.
     var stored = StoredIDs()
 
-    /// Nil while the unit is not ours.
+    /// `nil` while the unit is not ours.
     var term: Int? {
         switch phase {
         case .preparing: nil

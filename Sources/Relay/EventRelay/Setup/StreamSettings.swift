@@ -4,7 +4,7 @@ import Glibc
 
 /// The settings of a stream. Times, limits and replicas can be changed later; storage and retention cannot.
 package struct StreamSettings: Hashable, Sendable {
-    /// What to do with a message for which there is no room.
+    /// The treatment of a message for which there is no room.
     @nonexhaustive
     package enum Discard: String, Hashable, Sendable {
         /// Refuse it. The relay then stops reading, so nothing is lost silently.

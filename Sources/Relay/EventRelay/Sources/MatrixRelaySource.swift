@@ -99,7 +99,7 @@ struct MatrixPosition: Hashable {
 
     init(token: String, date: Date) { (self.token, self.date) = (token, date) }
 
-    /// - Returns: Nil for a text that ``text`` did not create.
+    /// - Returns: `nil` for a text that ``text`` did not create.
     init?(_ text: String) {
         let parts = text.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, let time = Int64(parts[0]) else { return nil }

@@ -178,7 +178,7 @@ struct Completeness: Sendable {
 
     private var samples: [(time: MonotonicInstant, instant: MonotonicInstant?)] = []
 
-    /// Nil if there was no subscription.
+    /// `nil` if there was no subscription.
     var oldest: MonotonicInstant? { samples.compactMap(\.instant).min() }
 
     mutating func add(_ instant: MonotonicInstant?, now: MonotonicInstant) {

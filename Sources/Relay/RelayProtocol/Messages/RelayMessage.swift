@@ -34,7 +34,7 @@ package struct RelayMessage: Sendable {
     package var content: Content
     /// `pusher`, `matrix` or `pydio`; `_relay` for fences.
     package var source: String
-    /// Nil if the message is not from a relay.
+    /// `nil` if the message is not from a relay.
     package var author: Author?
     /// The time at which the relay received it, in milliseconds since 1970.
     package var time: Int64?

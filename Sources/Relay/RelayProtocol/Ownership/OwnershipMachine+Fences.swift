@@ -24,9 +24,9 @@ package enum FenceOutcome: Hashable, Sendable {
     case failed
 }
 
-/// The fences in the stream, each written over the last one. The stream keeps one for each slot and term, whoever
-/// writes it. Each term thus has one owner, even if the bucket loses a record that it has acknowledged and gives its
-/// term to another relay. This holds while the stream keeps the fences; dropped ones are written again.
+/// The fences in the stream, each written over the last one. The stream keeps one for each slot and term, no matter
+/// which relay writes it. Each term thus has one owner, even if the bucket loses a record that it has acknowledged and
+/// gives its term to another relay. This holds while the stream keeps the fences; dropped ones are written again.
 extension OwnershipMachine {
     // MARK: Before taking a slot
 

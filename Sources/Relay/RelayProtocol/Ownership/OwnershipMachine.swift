@@ -73,7 +73,7 @@ package struct OwnershipMachine: Machine {
         /// Like ``settled(_:)``, but it stopped only after our sources had started: see ``Action/prepare(_:)``.
         case handedOver(Int64?)
 
-        /// Nil if there is nothing to report.
+        /// `nil` if there is nothing to report.
         package var limit: Int64? {
             switch self {
             case .nobody: nil

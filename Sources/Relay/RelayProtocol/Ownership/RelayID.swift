@@ -10,7 +10,7 @@ package struct RelayID: Hashable, Comparable, Sendable, CustomStringConvertible 
         description = SubjectToken.encode(name) + "-" + String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// - Returns: Nil unless the text has this form; keys of strangers don't.
+    /// - Returns: `nil` unless the text has this form; keys of strangers don't.
     package init?(_ text: String) {
         guard let dash = text.lastIndex(of: "-") else { return nil }
         let digits = text[text.index(after: dash)...]

@@ -6,7 +6,7 @@ package struct Slot: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     package let number: Int
 
-    /// - Returns: Nil if there is no such slot.
+    /// - Returns: `nil` if there is no such slot.
     package init?(_ number: Int) {
         guard (0..<Self.count).contains(number) else { return nil }
         self.number = number

@@ -14,7 +14,7 @@ package struct DeliveryInfo: Hashable, Sendable {
     /// The number of messages that the consumer has not delivered yet.
     package let pending: Int
 
-    /// - Returns: Nil if it is not such a subject.
+    /// - Returns: `nil` if it is not such a subject.
     package init?(ackSubject: String) {
         let tokens = ackSubject.split(separator: ".", omittingEmptySubsequences: false)
         guard tokens.count == 9 || tokens.count >= 11, tokens[0] == "$JS", tokens[1] == "ACK" else { return nil }

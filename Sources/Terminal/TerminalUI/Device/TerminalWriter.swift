@@ -3,7 +3,7 @@ import Foundation
 /// Writes to a terminal, and gives up if nobody reads it.
 public final class TerminalWriter: Sendable {
     private let descriptor: Int32
-    /// The same terminal, opened again so that writes don't block; below 0 if that failed.
+    /// The terminal, opened a second time so that writes don't block; below 0 if that failed.
     private let opened: Int32
 
     /// - Parameter descriptor: The terminal's descriptor. It stays open.
